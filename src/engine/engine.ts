@@ -32,10 +32,7 @@ export function openEngine(parts: EngineParts) {
     now: parts.now,
 
     /** Resolves when changes are possible; slow pools may follow later. */
-    async begin(): Promise<void> {
-      await beginning.begin();
-      problems.begin();
-    },
+    begin: () => beginning.begin(),
     /** Completes running changes and jobs, then releases all resources. */
     async close(): Promise<void> {
       for (const part of [following, schedules, beginning]) part.end();

@@ -130,6 +130,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     ...common,
     ...{ keeper, subsystems, stepKinds, reconciler, changes, confirmation, following, schedules, startup, patience },
     operations: () => work.operations(atStart),
+    settled: () => problems.begin(),
   });
   return {
     ...{ beginning, changes, condition, configuration, confirmation, events, following, jobs, keeper, problems },

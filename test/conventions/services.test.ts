@@ -5,7 +5,7 @@ import type { Service } from '../../src/areas/services/service.ts';
 import { serviceSwitch } from '../../src/areas/services/services.ts';
 import type { Fields } from '../../src/engine/declare/fields.ts';
 import { programs, subsystems } from '../../src/subsystems/index.ts';
-import { freshConfiguration, machine, switchOn } from '../subsystems/support/configuration.ts';
+import { freshConfiguration, machine, messagesOf, switchOn } from '../subsystems/support/configuration.ts';
 
 /** A service is one value: what else has to know it either follows from that value, or is found wanting here. */
 
@@ -32,7 +32,7 @@ test('a service that is switched on runs, or the subsystem reports why not; one 
       const [subsystem] = subsystemOf(service.programs[0] ?? '');
       const desired = subsystem?.render(draft, machine);
       const units = desired?.services?.filter((unit) => unit.running && unitsOf(service).includes(unit.name)) ?? [];
-      return { units, reasons: desired?.omissions ?? [] };
+      return { units, reasons: subsystem === undefined ? [] : messagesOf(subsystem, draft) };
     };
     assert.deepEqual(running(false).units, [], service.name);
     const { units, reasons } = running(true);

@@ -308,10 +308,10 @@ test('a static route goes through the interface that reaches its gateway, and is
   });
   const reported = async () =>
     (await nas.api.list('/api/holdfast/v1/drift')).flatMap((one) =>
-      one['subsystem'] === 'network' ? one['omissions'] : [],
+      one['subsystem'] === 'network' ? one['problems'] : [],
     );
   assert.deepEqual(await reported(), [
-    'static route to 10.1.0.0/16: no configured interface has an address in the network of 192.0.2.253',
+    'The static route to 10.1.0.0/16 is not set: no configured interface has an address in the network of 192.0.2.253.',
   ]);
   await nas.api.expect(201, 'POST', 'network/interface/', nic(0, fixed('192.0.2.1')));
   assert.deepEqual(await reported(), []);

@@ -244,8 +244,7 @@ test('nothing differs from the configuration; a restart of Holdfast ends no sess
     managed: true,
     degraded: null,
     drift: [],
-    omissions: [],
-    warnings: [],
+    problems: [],
   });
   await using session = busy('t', 1);
   await pause(1000);

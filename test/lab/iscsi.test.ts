@@ -235,8 +235,7 @@ test('nothing differs from the configuration, and the targets return after a res
     managed: true,
     degraded: null,
     drift: [],
-    omissions: [],
-    warnings: [],
+    problems: [],
   });
   await using session = busy('other', 0, { port: 3261 });
   await pause(1000);

@@ -24,6 +24,7 @@ const problem = objectOf('Problem', {
   since: timeOf('When it began, or was first seen.'),
   message: stringOf('What is wrong, and what to do.'),
   dismissed: flagOf('Whether a user dismissed its alert.'),
+  affects: listOf(stringOf('Path of a record.'), 'The records that cannot do their work because of it.'),
   remedy: orNull({
     ...objectOf(
       'Remedy',
@@ -41,20 +42,24 @@ export const problems = section('problems', 'What is wrong with the appliance.',
     name: 'listProblems',
     title: 'Lists the current problems, the most urgent first, each with the request that ends it if there is one.',
     query: {
-      about: optional(text({ description: 'Only the problems of this record, or of what is below this path.' })),
+      about: optional(
+        text({ description: 'Only the problems of this record, those that affect it, and those of what is below it.' }),
+      ),
     },
     answer: listOf(problem),
     awaitsStart: true,
     run({ engine, query: { about } }) {
       const { view } = engine.glance(['storage', 'condition', 'services']);
       return engine.problems
-        .filter((one) => about === undefined || one.about === about || one.about.startsWith(`${about}/`))
+        .filter((one) => about === undefined || [one.about, ...(one.affects ?? [])].some((path) => isAt(path, about)))
         .map((one) => shown(one, view));
     },
   }),
 ]);
 
-function shown({ id, kind, about, severity, message, since, remedy }: CurrentProblem, view: View) {
+const isAt = (path: string, about: string) => path === about || path.startsWith(`${about}/`);
+
+function shown({ id, kind, about, severity, message, since, affects = [], remedy }: CurrentProblem, view: View) {
   const note = view.find(alertNote, 'alert', id);
   return {
     id,
@@ -65,6 +70,7 @@ function shown({ id, kind, about, severity, message, since, remedy }: CurrentPro
     since: new Date(Math.min(since, note?.since ?? since)).toISOString(),
     message,
     dismissed: note?.dismissed ?? false,
+    affects,
     remedy: remedy ?? null,
   };
 }

@@ -24,8 +24,19 @@ export function titleOf({ resource, record }: Occupant): string {
   return resource.kind === 'collection' ? `${resource.title} ${record.id}` : resource.title;
 }
 
+/** The path of a record below the root of the interface: `sharing/cifs/3`. */
+export function pathOf({ resource, record }: Occupant): string {
+  return resource.kind === 'collection' ? `${resource.path}/${record.id}` : resource.path;
+}
+
 /** At most this many occupants are named in a message. */
 const mostNamed = 10;
+
+/** Titles for a message. */
+export function listed(titles: readonly string[]): string {
+  const more = titles.length > mostNamed ? [`${titles.length - mostNamed} more`] : [];
+  return sentenceList([...titles.slice(0, mostNamed), ...more], 'and');
+}
 
 /** ZFS says only that a dataset is busy. This adds what lies on it, which may be the cause. */
 export async function namingOccupants<T>(operations: Operations, of: Location, work: Promise<T>): Promise<T> {
@@ -35,8 +46,6 @@ export async function namingOccupants<T>(operations: Operations, of: Location, w
     if (!(error instanceof Fault) || error.kind !== 'failed' || !/\bbusy\b/.test(error.message)) throw error;
     const titles = operations.world.view.occupants(of).map(titleOf);
     if (titles.length === 0) throw error;
-    const more = titles.length > mostNamed ? [`${titles.length - mostNamed} more`] : [];
-    const named = sentenceList([...titles.slice(0, mostNamed), ...more], 'and');
-    throw failed(`${error.message.replace(/\.$/, '')}. On it: ${named}. Stop what uses it first.`, error);
+    throw failed(`${error.message.replace(/\.$/, '')}. On it: ${listed(titles)}. Stop what uses it first.`, error);
   }
 }

@@ -20,6 +20,7 @@ import { groupKinds } from '../../host/ports/zfs.ts';
 import { isObject } from '../../lib/json.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
+import { absenceProblems } from './absent-occupants.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
 import { forgetKey } from './key-steps.ts';
 import { layoutProblems } from './layout.ts';
@@ -140,7 +141,7 @@ export const volume = hosted(
     key: { name: 'id', slashes: false },
     filters: ['vol_name'],
     shows: ['storage'],
-    problems: poolProblems,
+    problems: (situation) => [...poolProblems(situation), ...absenceProblems(situation)],
     fields,
     removal: {
       destroy: flag(true, {

@@ -15,6 +15,9 @@ const checksPerInspection = 10;
 const firstPause = 60_000;
 const longestPause = 3_600_000;
 
+/** The maximum number of alerts in one message. */
+const mostInMail = 100;
+
 /** Milliseconds after which a dismissed notice is removed. */
 const noticeLifetime = 7 * 86_400_000;
 
@@ -129,7 +132,12 @@ export class AlertWatch {
         ? `[Holdfast] ${first?.level}: ${first?.message.slice(0, 100)}`
         : `[Holdfast] ${alerts.length} alerts`;
     try {
-      const text = alerts.map(({ level, message }) => `${level}: ${message}\n`).join('\n');
+      const lines = alerts.slice(0, mostInMail).map(({ level, message }) => `${level}: ${message}\n`);
+      const more = alerts.length - lines.length;
+      const text = [
+        ...lines,
+        ...(more > 0 ? [`There are ${more} more. GET /api/holdfast/v1/problems lists them.\n`] : []),
+      ].join('\n');
       await this.#mailer.send({ to, subject, text });
       return true;
     } catch (error) {

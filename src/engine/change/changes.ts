@@ -197,8 +197,8 @@ export class Changes {
   #group(items: readonly Waiting[], draft: LayeredDraft, begin: Mark): Group {
     const changes = items.map(({ item }) => item);
     const drafted = this.#drafted(draft, begin);
-    const { concerned, affected } = drafted;
-    const transaction = new Transaction(this.#parts, { changes, draft, concerned, affected });
+    const { affected } = drafted;
+    const transaction = new Transaction(this.#parts, { changes, draft, affected });
     return {
       items,
       claims: claimsOf({ ...drafted, isWhole: items.some(({ item }) => isWhole(item)) }),

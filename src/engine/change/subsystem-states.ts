@@ -9,8 +9,6 @@ export interface SubsystemState {
   applied: Desired | undefined;
   degraded: string | undefined;
   attempts: number;
-  /** The warnings that were reported and still apply. */
-  warned: ReadonlySet<string>;
   retry: NodeJS.Timeout | undefined;
 }
 
@@ -29,6 +27,4 @@ export interface SubsystemStates {
   /** Applies the stored configuration again after a failed change, the last subsystem first. */
   takeBack(begun: readonly SubsystemState[]): Promise<void>;
   recovered(state: SubsystemState): void;
-  /** Reports new warnings of a subsystem. */
-  heed(state: SubsystemState): void;
 }

@@ -38,7 +38,6 @@ export interface TransactionParts {
 export interface Plan {
   readonly changes: readonly Change[];
   readonly draft: LayeredDraft;
-  readonly concerned: readonly SubsystemState[];
   readonly affected: readonly Affected[];
 }
 
@@ -139,7 +138,7 @@ export class Transaction {
 
   #announce(): void {
     const { log, events, confirmation, subsystems, start } = this.#parts;
-    const { changes, affected, concerned, draft } = this.#plan;
+    const { changes, affected, draft } = this.#plan;
     for (const { title, context, changes: records } of changes) {
       log.info({ ...context, records: records.map(({ resource, id }) => `${resource.path}/${id}`) }, title);
       for (const { resource, id, before, after } of records) {
@@ -150,7 +149,6 @@ export class Transaction {
     for (const { settles } of changes) settles?.settled();
     confirmation.waitFor(changes[0]?.provisional);
     for (const { state } of affected) subsystems.recovered(state);
-    for (const state of concerned) subsystems.heed(state);
     for (const task of draft.tasks) {
       log.debug({}, `step: ${task.title}`);
       start(task);

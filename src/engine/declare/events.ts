@@ -27,8 +27,6 @@ export interface Events {
   'change.confirmed': { readonly title: string; readonly request: string };
   /** When an unconfirmed change was reverted: at its time, or at the next start of the daemon. */
   'change.reverted': { readonly title: string; readonly request: string; readonly reason: string };
-  /** When a subsystem reports a new warning, such as little space behind an iSCSI extent. */
-  'subsystem.warned': { readonly subsystem: string; readonly warning: string };
   /** When a problem began; GET /api/holdfast/v1/problems lists the current ones. */
   'problem.began': {
     readonly id: string;

@@ -24,6 +24,8 @@ export interface Problem {
   readonly message: string;
   /** When it began, in milliseconds since 1970, if that is known. Otherwise it counts from when it was first seen. */
   readonly since?: number;
+  /** The paths of the records that cannot do their work because of it. */
+  readonly affects?: readonly string[];
   /** The request that ends it, if there is one that needs nothing else. */
   readonly remedy?: Remedy;
 }

@@ -6,6 +6,7 @@ import type { TargetModel } from '../../host/ports/targets.ts';
 import type { Endpoint } from '../../host/ports/web.ts';
 import type { Facts, Topic } from '../facts/facts.ts';
 import type { Kept } from './kept.ts';
+import type { Problem } from './problem.ts';
 import type { View } from './resource.ts';
 
 /**
@@ -26,8 +27,8 @@ export interface Subsystem {
   /** Subsystems that must be applied before this one. */
   readonly after?: readonly string[];
   render(view: View, facts: Facts): Desired;
-  /** Warnings, such as space that runs out. The text of a warning stays the same as long as its cause lasts. */
-  warnings?(view: View, facts: Facts): readonly string[];
+  /** What is wrong with what it serves: records that cannot be applied, or space that runs out. */
+  problems?(view: View, facts: Facts): readonly Problem[];
 }
 
 /** A file in which a subsystem may have been configured by hand; with a trailing `*`, every file with this prefix. */
@@ -55,8 +56,6 @@ export interface Desired {
   readonly targets?: TargetModel;
   /** All endpoints of the interface except the one that the daemon was started with. */
   readonly endpoints?: readonly Endpoint[];
-  /** Messages about parts that are left out because they cannot be served now, each with the record it belongs to. */
-  readonly omissions?: readonly string[];
 }
 
 export interface DesiredAccounts {

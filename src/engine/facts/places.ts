@@ -5,21 +5,34 @@ import type { Storage } from './storage-facts.ts';
 
 type Mounts = Pick<Storage, 'datasets'> & { readonly pools: { has(name: string): boolean } };
 
+/** A volume or dataset whose absence keeps what lies in a place from being used. */
+export interface Absence {
+  readonly of: 'volume' | 'dataset';
+  readonly name: string;
+  readonly state: 'missing' | 'not mounted';
+}
+
 /**
- * Why what lies in a place cannot be used now, such as `the volume tank is not mounted`; undefined if it can. While a
- * dataset is not mounted, its folder is an empty one of the dataset above it.
+ * What keeps what lies in a place from being used now; undefined if it can be used. While a dataset is not mounted, its
+ * folder is an empty one of the dataset above it.
  */
-export function absence(place: Location, { pools, datasets }: Mounts): string | undefined {
+export function absenceOf(place: Location, { pools, datasets }: Mounts): Absence | undefined {
   const name = 'dataset' in place ? place.dataset : place.path.slice(volumesFolder.length + 1);
   const [volume = ''] = name.split('/');
   const isMounted = (dataset: string) => datasets.get(dataset)?.mountpoint !== undefined;
-  if (!pools.has(volume)) return `the volume ${volume} is missing`;
-  if (!isMounted(volume)) return `the volume ${volume} is not mounted`;
-  if ('dataset' in place && !datasets.has(name)) return `the dataset ${name} is missing`;
+  if (!pools.has(volume)) return { of: 'volume', name: volume, state: 'missing' };
+  if (!isMounted(volume)) return { of: 'volume', name: volume, state: 'not mounted' };
+  if ('dataset' in place && !datasets.has(name)) return { of: 'dataset', name, state: 'missing' };
   for (let dataset = name; dataset !== ''; dataset = dataset.slice(0, Math.max(0, dataset.lastIndexOf('/'))))
     if (datasets.get(dataset)?.kind === 'filesystem')
-      return isMounted(dataset) ? undefined : `the dataset ${dataset} is not mounted`;
+      return isMounted(dataset) ? undefined : { of: 'dataset', name: dataset, state: 'not mounted' };
   return undefined;
+}
+
+/** `absenceOf` in words, such as `the volume tank is not mounted`. */
+export function absence(place: Location, mounts: Mounts): string | undefined {
+  const found = absenceOf(place, mounts);
+  return found && `the ${found.of} ${found.name} is ${found.state}`;
 }
 
 /** The names of all volumes and of what is not mounted: what `absence` depends on, as a key for caches. */

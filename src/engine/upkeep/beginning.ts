@@ -45,7 +45,12 @@ interface BeginningParts {
   readonly operations: () => Operations;
   /** Milliseconds that the start waits for resources such as pools before it continues without them. */
   readonly patience: number;
+  /** Called when the machine is as the configuration says, as far as that is possible. */
+  readonly settled: () => void;
 }
+
+/** Milliseconds after which a pool that is still being imported counts as missing. */
+const longestImport = 600_000;
 
 /** Milliseconds from the end of the start until slow facts are read. */
 const slowLooksAfter = 5000;
@@ -71,7 +76,8 @@ export class Beginning {
    * follow later.
    */
   async begin(): Promise<void> {
-    const { configuration, changes, following, keeper, originals, patience, reconciler, startup, store } = this.#parts;
+    const { configuration, changes, following, keeper, originals, patience, reconciler, settled, startup, store } =
+      this.#parts;
     await startup.each('reading', promptTopics, topicTitle, (topic) => keeper.renew(topic));
     await this.#spareAccounts();
     await originals.load();
@@ -96,10 +102,14 @@ export class Beginning {
     if (inTime) await rest();
     store.settle();
     this.#watch();
-    if (inTime) startup.enter('done');
-    else {
+    if (inTime) {
+      startup.enter('done');
+      settled();
+    } else {
       startup.enter('finishing');
       void resources.then(() => startup.enter('done'));
+      // What lies on a pool that is still being imported is no problem yet.
+      void endsWithin(longestImport, resources).then(settled, settled);
     }
   }
 

@@ -38,7 +38,6 @@ export class Following {
   changed(topic: Topic): void {
     if (!this.#isActive) return;
     const { reconciler, isBusy } = this.#parts;
-    reconciler.heedAll(topic);
     if (!isBusy()) void this.followAll(topic);
     reconciler.follow(topic);
   }

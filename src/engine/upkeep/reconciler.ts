@@ -31,10 +31,8 @@ export interface SubsystemReport {
   readonly degraded: string | null;
   /** The actions that would apply the configuration. */
   readonly drift: Actions;
-  /** Parts that cannot be served now, with the reason. */
-  readonly omissions: readonly string[];
-  /** Warnings of the subsystem. */
-  readonly warnings: readonly string[];
+  /** What is wrong with what it serves. */
+  readonly problems: readonly string[];
 }
 
 interface ReconcilerParts {
@@ -84,7 +82,6 @@ export class Reconciler implements SubsystemStates {
       applied: undefined,
       degraded: undefined,
       attempts: 0,
-      warned: new Set(),
       retry: undefined,
     }));
   }
@@ -130,31 +127,16 @@ export class Reconciler implements SubsystemStates {
     for (const { retry } of this.#states) clearTimeout(retry);
   }
 
-  /** The subsystems that could not be applied, and those that differ from the configuration. */
+  /** What is wrong with the subsystems and with what they serve. */
   get problems(): readonly Problem[] {
-    return this.#states.flatMap(({ subsystem: { name }, degraded }): readonly Problem[] => {
-      const about = `subsystem/${name}`;
+    const { view, facts } = this.#world();
+    return this.#states.flatMap(({ subsystem, degraded }) => {
+      const { name } = subsystem;
+      if (!this.#isManaged(subsystem, view)) return [unmanaged(name)];
       return [
-        ...(degraded === undefined
-          ? []
-          : [
-              {
-                kind: 'subsystem',
-                about,
-                severity: 'critical' as const,
-                message: `Subsystem ${name}: apply failed: ${degraded}`,
-              },
-            ]),
-        ...(this.#drifted.includes(name)
-          ? [
-              {
-                kind: 'drift',
-                about,
-                severity: 'warning' as const,
-                message: `Subsystem ${name} was changed outside of Holdfast. GET /api/holdfast/v1/drift lists the differences.`,
-              },
-            ]
-          : []),
+        ...(degraded === undefined ? [] : [failedSubsystem(name, degraded)]),
+        ...(this.#drifted.includes(name) ? [drift(name)] : []),
+        ...(subsystem.problems?.(view, facts) ?? []),
       ];
     });
   }
@@ -176,8 +158,7 @@ export class Reconciler implements SubsystemStates {
           managed: false,
           degraded: null,
           drift: [],
-          omissions: [],
-          warnings: [],
+          problems: [],
         });
         continue;
       }
@@ -188,8 +169,7 @@ export class Reconciler implements SubsystemStates {
         managed: true,
         degraded: degraded ?? null,
         drift: actions,
-        omissions: desired.omissions ?? [],
-        warnings: subsystem.warnings?.(view, facts) ?? [],
+        problems: (subsystem.problems?.(view, facts) ?? []).map(({ message }) => message),
       });
     }
     return reports;
@@ -249,20 +229,6 @@ export class Reconciler implements SubsystemStates {
     this.#events.emit('subsystem.recovered', { subsystem: state.subsystem.name });
   }
 
-  /** Reports new warnings of a subsystem. */
-  heed(state: SubsystemState): void {
-    const { subsystem, warned } = state;
-    const { view, facts } = this.#world();
-    if (!this.#isManaged(subsystem, view)) return;
-    const warnings = new Set(subsystem.warnings?.(view, facts));
-    state.warned = warnings;
-    for (const warning of warnings) {
-      if (warned.has(warning)) continue;
-      this.#log.warn({ subsystem: subsystem.name }, warning);
-      this.#events.emit('subsystem.warned', { subsystem: subsystem.name, warning });
-    }
-  }
-
   /** Applies the subsystems that depend on changed facts. */
   follow(topic: Topic): void {
     const { view, facts } = this.#world();
@@ -278,10 +244,6 @@ export class Reconciler implements SubsystemStates {
         claimsOfRepair(state.subsystem.name, desired),
       );
     }
-  }
-
-  heedAll(topic: Topic): void {
-    for (const state of this.#states) if (state.subsystem.uses?.includes(topic)) this.heed(state);
   }
 
   /** Applies the stored configuration of one subsystem. A failure is logged, marks it as degraded and is retried. */
@@ -382,3 +344,25 @@ export class Reconciler implements SubsystemStates {
     );
   }
 }
+
+const failedSubsystem = (name: string, reason: string): Problem => ({
+  kind: 'subsystem',
+  about: `subsystem/${name}`,
+  severity: 'critical',
+  message: `Subsystem ${name}: apply failed: ${reason}`,
+});
+
+const drift = (name: string): Problem => ({
+  kind: 'drift',
+  about: `subsystem/${name}`,
+  severity: 'warning',
+  message: `Subsystem ${name} was changed outside of Holdfast. GET /api/holdfast/v1/drift lists the differences.`,
+});
+
+const unmanaged = (name: string): Problem => ({
+  kind: 'unmanaged',
+  about: `subsystem/${name}`,
+  severity: 'info',
+  message: `Subsystem ${name} was configured by hand, and Holdfast does not manage it. GET /api/holdfast/v1/found shows what was found.`,
+  remedy: { method: 'POST', path: `/api/holdfast/v1/found/${name}/take` },
+});

@@ -4,7 +4,6 @@ import { type AfpShare, afpShare } from '../../areas/sharing/afp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import { absence, mountState } from '../../engine/facts/places.ts';
-import { quote } from '../../lib/text.ts';
 import { cachedRendering } from '../groups.ts';
 import { globalSection, shareSection } from './afp-conf.ts';
 
@@ -34,26 +33,15 @@ export const afpSubsystem: Subsystem = {
         },
       ],
       services: [{ name: 'netatalk', running: isOn(view, afpService), onChange: 'reload', readAtStart: head }],
-      omissions: [
-        ...(noDatabase === undefined ? [] : [`AFP CNID database: ${noDatabase}`]),
-        ...groups.flatMap(({ omissions }) => omissions),
-      ],
     };
   },
 };
 
-/** The reason why a share cannot be served now, or undefined. */
-function reason({ afp_name, afp_path }: AfpShare, facts: Facts): string | undefined {
-  const away = absence({ path: afp_path }, facts.storage);
-  return away === undefined ? undefined : `AFP share ${quote(afp_name)}: ${away}`;
-}
-
 /** netatalk reads a single file, so the groups are concatenated. A group is rendered when one of its shares changes. */
 const groupsOf = cachedRendering((shares: readonly AfpShare[], facts: Facts) => {
-  const served = shares.filter((share) => reason(share, facts) === undefined);
+  const served = shares.filter(({ afp_path }) => absence({ path: afp_path }, facts.storage) === undefined);
   return {
     sections: served.map(shareSection).join(''),
     isSecret: served.some(({ afp_sharepw }) => afp_sharepw !== ''),
-    omissions: shares.flatMap((share) => reason(share, facts) ?? []),
   };
 });

@@ -1,5 +1,7 @@
 import { cronJob } from '../../areas/tasks/cronjob.ts';
+import type { View } from '../../engine/declare/resource.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { quote } from '../../lib/text.ts';
 import { cronTable } from './cron-table.ts';
 
@@ -11,18 +13,28 @@ export const cronSubsystem: Subsystem = {
   uses: ['accounts'],
   after: ['accounts'],
   render(view, { accounts }) {
-    const known = new Set(accounts.users.map((user) => user.name));
-    const enabled = view.all(cronJob).filter((job) => job.cron_enabled);
-    // cron ignores the whole table if one line names an unknown user.
-    const jobs = enabled.filter((job) => known.has(job.cron_user));
+    const { jobs } = jobsIn(view, accounts);
     return {
       // cron ignores file names with a dot. Only root may read the file, because commands may contain passwords.
       files: [{ path: '/etc/cron.d/holdfast', mode: 0o600, content: cronTable(jobs) }],
       // Without jobs, Holdfast does not manage the daemon: the machine has cron tables of its own.
       services: jobs.length === 0 ? [] : [{ name: 'cron', running: true, onChange: 'nothing' }],
-      omissions: enabled
-        .filter((job) => !known.has(job.cron_user))
-        .map((job) => `cron job ${job.id}: the user ${quote(job.cron_user)} does not exist`),
     };
   },
+  problems: (view, { accounts }) =>
+    jobsIn(view, accounts).left.map(({ id, cron_user }) => ({
+      kind: 'user',
+      about: `${cronJob.path}/${id}`,
+      severity: 'warning',
+      message: `The cron job ${id} does not run, because its user ${quote(cron_user)} does not exist.`,
+    })),
 };
+
+/** cron ignores the whole table if one line names an unknown user, so the jobs of such users are left out. */
+function jobsIn(view: View, { users }: Facts['accounts']) {
+  const known = new Set(users.map(({ name }) => name));
+  const [jobs, left] = [true, false].map((isKnown) =>
+    view.all(cronJob).filter((job) => job.cron_enabled && known.has(job.cron_user) === isKnown),
+  );
+  return { jobs: jobs ?? [], left: left ?? [] };
+}

@@ -28,7 +28,17 @@ export const domainControllerSubsystem: Subsystem = {
         },
       ],
       services: [{ name: 'samba-ad-dc', running: enabled && isSet, onChange: 'restart' }],
-      omissions: enabled && !isSet ? ['domain controller: dc_realm is empty, so no domain is served'] : [],
     };
   },
+  problems: (view) =>
+    isOn(view, domainControllerService) && view.only(domainControllerSettings).dc_realm === ''
+      ? [
+          {
+            kind: 'incomplete',
+            about: domainControllerSettings.path,
+            severity: 'warning',
+            message: 'The domain controller serves no domain, because dc_realm is empty.',
+          },
+        ]
+      : [],
 };

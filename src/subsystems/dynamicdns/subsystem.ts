@@ -19,9 +19,19 @@ export const dynamicDnsSubsystem: Subsystem = {
       ],
       // systemd passes the file as a credential when the service starts.
       services: [{ name: 'inadyn', running: enabled && hasDomains, onChange: 'restart' }],
-      omissions: enabled && !hasDomains ? ['dynamic DNS: ddns_domain is empty, so no address is updated'] : [],
     };
   },
+  problems: (view) =>
+    isOn(view, dynamicDnsService) && domainsOf(view.only(dynamicDnsSettings)).length === 0
+      ? [
+          {
+            kind: 'incomplete',
+            about: dynamicDnsSettings.path,
+            severity: 'warning',
+            message: 'Dynamic DNS updates no address, because ddns_domain is empty.',
+          },
+        ]
+      : [],
 };
 
 const inadyn: Checker = {

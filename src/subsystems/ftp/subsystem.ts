@@ -57,7 +57,6 @@ export const ftpSubsystem: Subsystem = {
         },
       ],
       services: [{ name: 'proftpd', running, onChange: 'reload' }],
-      omissions: absent === undefined ? [] : [`anonymous FTP: ${absent}`],
     };
   },
 };

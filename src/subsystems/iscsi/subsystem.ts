@@ -7,7 +7,7 @@ import { iscsiService } from '../../areas/services/iscsi/service.ts';
 import { iscsiTarget } from '../../areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.ts';
-import { spaceWarnings } from '../../areas/services/iscsi/thresholds.ts';
+import { spaceProblems } from '../../areas/services/iscsi/thresholds.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { hasOnlyComments } from '../local.ts';
@@ -36,15 +36,17 @@ export const iscsiSubsystem: Subsystem = {
   uses: ['disks', 'storage', 'targets'],
   render(view, facts) {
     const isServed = isOn(view, iscsiService);
-    const { model, omissions } = targetModel(view, facts, isServed);
+    const { model } = targetModel(view, facts, isServed);
     return {
       // tgt runs only if it is the engine: next to the kernel's targets it would take their port.
       services: [{ name: 'tgt', running: isServed && facts.targets.engine === 'tgt', onChange: 'nothing' }],
       targets: model,
-      omissions,
     };
   },
-  warnings: (view, { storage }) => spaceWarnings(view, storage),
+  problems: (view, facts) => [
+    ...spaceProblems(view, facts.storage),
+    ...targetModel(view, facts, isOn(view, iscsiService)).problems,
+  ],
 };
 
 /** Whether saveconfig.json is the empty configuration of targetcli. */

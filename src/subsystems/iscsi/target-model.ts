@@ -8,6 +8,7 @@ import { iscsiTarget } from '../../areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../../areas/services/iscsi/targetgroup.ts';
 import { iscsiTargetToExtent } from '../../areas/services/iscsi/targettoextent.ts';
 import { groupNumber } from '../../engine/configuration/tables.ts';
+import type { Problem } from '../../engine/declare/problem.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import { absence } from '../../engine/facts/places.ts';
@@ -24,13 +25,13 @@ type InitiatorsRecord = RecordOf<typeof iscsiInitiators.fields>;
 
 export interface Modelled {
   readonly model: TargetModel;
-  /** Extents and targets that cannot be offered now, with the reason. */
-  readonly omissions: readonly string[];
+  /** What is wrong with extents and targets, except that what they lie on is missing. */
+  readonly problems: readonly Problem[];
 }
 
 /** Everything that initiators can discover: nothing while the service is off. */
 export function targetModel(view: View, facts: Pick<Facts, 'storage' | 'disks'>, serving: boolean): Modelled {
-  if (!serving) return { model: nothing, omissions: [] };
+  if (!serving) return { model: nothing, problems: [] };
   lastBuilt = rebuild(view, facts, lastBuilt);
   const extents = inOrder(lastBuilt.extents);
   const targets = inOrder(lastBuilt.targets);
@@ -46,7 +47,7 @@ export function targetModel(view: View, facts: Pick<Facts, 'storage' | 'disks'>,
       discovery,
       nameServers,
     }),
-    omissions: joined([...extents, ...targets].map(({ omissions }) => omissions)),
+    problems: joined([...extents, ...targets].map(({ problems }) => problems)),
   };
 }
 
@@ -76,7 +77,7 @@ interface Sources {
 /** The result of a group of records. */
 interface Part<T> {
   readonly offered: readonly T[];
-  readonly omissions: readonly string[];
+  readonly problems: readonly Problem[];
 }
 
 interface Built {
@@ -132,7 +133,7 @@ function rebuild(view: View, { storage, disks }: Pick<Facts, 'storage' | 'disks'
 /** The result of one record. */
 interface Outcome<T> {
   readonly offered: T | undefined;
-  readonly omissions: readonly string[];
+  readonly problems: readonly Problem[];
 }
 
 function put<T>(parts: Map<number, Part<T>>, number: number, outcomes: readonly Outcome<T>[]): void {
@@ -140,7 +141,7 @@ function put<T>(parts: Map<number, Part<T>>, number: number, outcomes: readonly 
   else
     parts.set(number, {
       offered: outcomes.flatMap(({ offered }) => offered ?? []),
-      omissions: outcomes.flatMap(({ omissions }) => omissions),
+      problems: outcomes.flatMap(({ problems }) => problems),
     });
 }
 
@@ -193,10 +194,17 @@ function isSameStorage(a: Storage, b: Storage): boolean {
 }
 
 function buildExtent(record: ExtentRecord, facts: Pick<Facts, 'storage' | 'disks'>): Outcome<Extent> {
-  const problem = omission(record, facts);
-  if (problem === undefined) return { offered: extentOf(record, sizeIn(record, facts.storage)), omissions: [] };
-  return { offered: undefined, omissions: [`iSCSI extent ${quote(record.iscsi_target_extent_name)}: ${problem}`] };
+  const { id, iscsi_target_extent_name: name, iscsi_target_extent_path: path } = record;
+  const reason = omission(record, facts);
+  if (reason === undefined) return { offered: extentOf(record, sizeIn(record, facts.storage)), problems: [] };
+  // What a missing volume or dataset affects is one problem of its own.
+  const isAbsent = locationOf(path ?? '').some((place) => absence(place, facts.storage) !== undefined);
+  const message = `The iSCSI extent ${quote(name)} is not offered: ${reason}.`;
+  const problem = { kind: 'extent', about: `${iscsiExtent.path}/${id}`, severity: 'warning', message } as const;
+  return { offered: undefined, problems: isAbsent ? [] : [problem] };
 }
+
+const locationOf = (path: string) => iscsiExtent.fields.iscsi_target_extent_path.locate?.(path) ?? [];
 
 function buildTarget(
   view: View,
@@ -204,12 +212,16 @@ function buildTarget(
   basename: string,
   isOffered: (extent: number) => boolean,
 ): Outcome<Target> {
-  const title = `iSCSI target ${quote(record.iscsi_target_name)}`;
+  const title = `The iSCSI target ${quote(record.iscsi_target_name)}`;
+  const problem = { kind: 'target', about: `${iscsiTarget.path}/${record.id}`, severity: 'warning' } as const;
   const short = record.iscsi_target_name.startsWith(`${basename}:`)
     ? record.iscsi_target_name.slice(basename.length + 1)
     : undefined;
   if (short !== undefined && view.find(iscsiTarget, 'iscsi_target_name', short) !== undefined)
-    return { offered: undefined, omissions: [`${title}: another target has the same iSCSI name`] };
+    return {
+      offered: undefined,
+      problems: [{ ...problem, message: `${title} is not offered: another target has the same iSCSI name.` }],
+    };
   const targetGroups = view
     .having(iscsiTargetGroup, 'iscsi_target', record.id)
     .toSorted((a, b) => a.id - b.id)
@@ -228,12 +240,11 @@ function buildTarget(
     .toSorted((a, b) => a.id - b.id);
   return {
     offered: targetOf(record, nameOnWire(record.iscsi_target_name, basename), targetGroups, luns),
-    omissions: targetGroups
-      .filter(hasNoCredentials)
-      .map(
-        ({ group }) =>
-          `${title}: no credential has the tag ${group.iscsi_target_authgroup}, so this target group accepts no login`,
-      ),
+    problems: targetGroups.filter(hasNoCredentials).map(({ group: { iscsi_target_authgroup: tag } }) => ({
+      ...problem,
+      detail: String(tag),
+      message: `${title} has a target group that accepts no login: no credential has the tag ${tag}.`,
+    })),
   };
 }
 

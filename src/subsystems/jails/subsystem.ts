@@ -20,15 +20,13 @@ export const jailsSubsystem: Subsystem = {
   render(view, facts) {
     const place = jailsPlace(view);
     const jails = place === undefined ? [] : view.all(jail);
-    const omissions: string[] = [];
     const mountsOf = ({ jail_host }: Jail): readonly JailMountPoint[] =>
-      view.all(jailMountPoint).filter((mount) => {
-        if (mount.jail !== jail_host || !mount.mounted) return false;
-        const why = absence({ path: mount.source }, facts.storage);
-        if (why !== undefined)
-          omissions.push(`jail ${jail_host}: starts without its mount ${mount.destination}, because ${why}`);
-        return why === undefined;
-      });
+      view
+        .all(jailMountPoint)
+        .filter(
+          ({ jail: of, mounted, source }) =>
+            of === jail_host && mounted && absence({ path: source }, facts.storage) === undefined,
+        );
     const pluginsOf = ({ id }: Jail) => view.all(plugin).filter(({ plugin_jail_id }) => plugin_jail_id === id);
     const bundlesOf = (one: Jail): readonly JailMount[] =>
       place === undefined ? [] : pluginsOf(one).map((it) => bundleMount(it, place.folder));
@@ -63,7 +61,6 @@ export const jailsSubsystem: Subsystem = {
         ),
       ],
       owns: [`${folder}/${jailService('')}`],
-      omissions,
     };
   },
 };

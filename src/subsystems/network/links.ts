@@ -5,6 +5,7 @@ import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
 import { type LinkOptions, optionsOf } from '../../areas/network/options.ts';
 import { staticRoute } from '../../areas/network/staticroute.ts';
 import { vlan } from '../../areas/network/vlan.ts';
+import type { Problem } from '../../engine/declare/problem.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import { isLinkLocal, type Network, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { LinkLookup } from './link-lookup.ts';
@@ -42,8 +43,8 @@ export interface Route {
 
 export interface NetworkPlan {
   readonly links: readonly LinkPlan[];
-  /** Records that cannot be applied, with the reason. */
-  readonly omissions: readonly string[];
+  /** Records that cannot be applied. */
+  readonly problems: readonly Problem[];
 }
 
 type Building = { -readonly [K in keyof LinkPlan]: LinkPlan[K] } & { vlans: string[]; routes: Route[] };
@@ -51,7 +52,7 @@ type Building = { -readonly [K in keyof LinkPlan]: LinkPlan[K] } & { vlans: stri
 /** Merges the records of each link, and finds the link of each route. */
 export function planLinks(view: View): NetworkPlan {
   const links = new Map<string, Building>();
-  const omissions: string[] = [];
+  const problems: Problem[] = [];
   const link = (name: string): Building => {
     let plan = links.get(name);
     if (plan === undefined) {
@@ -94,8 +95,11 @@ export function planLinks(view: View): NetworkPlan {
   for (const record of view.all(networkInterface)) {
     const plan = link(record.int_interface);
     if (plan.member !== undefined) {
-      omissions.push(
-        `network interface ${record.id}: ${record.int_interface} is a member of ${plan.member.of} and has no configuration of its own`,
+      problems.push(
+        notApplied(
+          `${networkInterface.path}/${record.id}`,
+          `${record.int_interface} is a member of ${plan.member.of} and has no configuration of its own.`,
+        ),
       );
       continue;
     }
@@ -104,21 +108,34 @@ export function planLinks(view: View): NetworkPlan {
     plan.dhcp = record.int_dhcp;
     plan.ipv6auto = record.int_ipv6auto;
   }
-  for (const { vlan_vint, vlan_pint, vlan_tag, vlan_pcp } of view.all(vlan)) {
+  for (const { id, vlan_vint, vlan_pint, vlan_tag, vlan_pcp } of view.all(vlan)) {
     const parent = link(vlan_pint);
     if (parent.member !== undefined) {
-      omissions.push(`VLAN ${vlan_vint}: ${vlan_pint} is a member of ${parent.member.of}`);
+      problems.push(
+        notApplied(
+          `${vlan.path}/${id}`,
+          `The VLAN ${vlan_vint} does not exist, because ${vlan_pint} is a member of ${parent.member.of}.`,
+        ),
+      );
       links.delete(vlan_vint);
       continue;
     }
     parent.vlans.push(vlan_vint);
     link(vlan_vint).device = { kind: 'vlan', tag: vlan_tag, priority: vlan_pcp };
   }
-  assignRoutes(view, links, omissions);
-  return { links: [...links.values()], omissions };
+  assignRoutes(view, links, problems);
+  return { links: [...links.values()], problems };
 }
 
-function assignRoutes(view: View, links: ReadonlyMap<string, Building>, omissions: string[]): void {
+export const notApplied = (about: string, message: string): Problem => ({
+  kind: 'not-applied',
+  about,
+  detail: message,
+  severity: 'warning',
+  message,
+});
+
+function assignRoutes(view: View, links: ReadonlyMap<string, Building>, problems: Problem[]): void {
   const linkLookup = new LinkLookup();
   for (const { name, addresses } of links.values()) for (const address of addresses) linkLookup.add(address, name);
   const all = [...links.values()];
@@ -129,7 +146,7 @@ function assignRoutes(view: View, links: ReadonlyMap<string, Building>, omission
     all.find(({ ipv6auto }) => ipv6auto) ?? all.find(({ addresses }) => addresses.some(({ family }) => family === 6));
   // The kernel uses one route to a network: the first one wins.
   const taken = new Set<string>();
-  const assign = (title: string, gateway: string, destination: Network | undefined): void => {
+  const assign = (about: string, title: string, gateway: string, destination: Network | undefined): void => {
     const [address = '', zone] = gateway.split('%');
     const ip = parseIp(address);
     if (ip === undefined) return;
@@ -138,21 +155,33 @@ function assignRoutes(view: View, links: ReadonlyMap<string, Building>, omission
     const through = links.get(zone ?? connected ?? fallback?.name ?? '');
     const to = destination === undefined ? `everything/${ip.family}` : showNetwork(destination);
     if (through === undefined)
-      omissions.push(`${title}: no configured interface has an address in the network of ${gateway}`);
+      problems.push(
+        notApplied(about, `${title} is not set: no configured interface has an address in the network of ${gateway}.`),
+      );
     else if (taken.has(to))
-      omissions.push(`${title}: another route to the same network exists, so the gateway ${gateway} is not used`);
+      problems.push(
+        notApplied(
+          about,
+          `${title} is not set: another route to the same network exists, so the gateway ${gateway} is not used.`,
+        ),
+      );
     else {
       taken.add(to);
       through.routes.push({ destination, gateway: showIp(ip), within: zone === undefined && connected !== undefined });
     }
   };
   const { gc_ipv4gateway, gc_ipv6gateway } = view.only(networkSettings);
-  if (gc_ipv4gateway !== '') assign('IPv4 gateway', gc_ipv4gateway, undefined);
-  if (gc_ipv6gateway !== '') assign('IPv6 gateway', gc_ipv6gateway, undefined);
-  for (const { sr_destination, sr_gateway } of view.all(staticRoute)) {
+  if (gc_ipv4gateway !== '') assign(networkSettings.path, 'The IPv4 gateway', gc_ipv4gateway, undefined);
+  if (gc_ipv6gateway !== '') assign(networkSettings.path, 'The IPv6 gateway', gc_ipv6gateway, undefined);
+  for (const { id, sr_destination, sr_gateway } of view.all(staticRoute)) {
     const destination = parseNetwork(sr_destination);
     if (destination === undefined) continue;
     const network = networkOf(destination);
-    assign(`static route to ${showNetwork(network)}`, sr_gateway, network.bits === 0 ? undefined : network);
+    assign(
+      `${staticRoute.path}/${id}`,
+      `The static route to ${showNetwork(network)}`,
+      sr_gateway,
+      network.bits === 0 ? undefined : network,
+    );
   }
 }

@@ -8,7 +8,7 @@ import { lateUnits } from '../../areas/services/index.ts';
 import type { DesiredFile, DesiredLink, Subsystem } from '../../engine/declare/subsystem.ts';
 import { type Network, showNetwork } from '../../lib/ip.ts';
 import { words } from '../../lib/text.ts';
-import { type LinkPlan, planLinks } from './links.ts';
+import { type LinkPlan, notApplied, planLinks } from './links.ts';
 import { netwaitDropIn, netwaitUnit, waitOnlineDropIn } from './netwait.ts';
 import { filePrefix, netdevFile, netdevPath, networkFile, networkPath } from './networkd-files.ts';
 
@@ -19,7 +19,7 @@ export const networkSubsystem: Subsystem = {
   services: ['systemd-networkd'],
   uses: ['network'],
   render(view, facts) {
-    const { links, omissions } = planLinks(view);
+    const { links } = planLinks(view);
     const present = presentLinks(links, new Set(facts.network.links.map(({ name }) => name)));
     const settings = view.only(networkSettings);
     const gateways = [settings.gc_ipv4gateway, settings.gc_ipv6gateway].filter((gateway) => gateway !== '');
@@ -48,13 +48,16 @@ export const networkSubsystem: Subsystem = {
       // networkd runs without records too; it does not touch links that have no file.
       services: [{ name: 'systemd-networkd', running: true, onChange: 'nothing' }],
       links: links.filter(({ name }) => present.has(name)).map(goalOf),
-      omissions: [
-        ...omissions,
-        ...links
-          .filter(({ name }) => !present.has(name))
-          .map(({ name }) => `${name}: this machine has no such interface`),
-      ],
     };
+  },
+  problems(view, { network }) {
+    const { links, problems } = planLinks(view);
+    const present = presentLinks(links, new Set(network.links.map(({ name }) => name)));
+    const absent = links.filter(({ name }) => !present.has(name));
+    return [
+      ...problems,
+      ...absent.map(({ name }) => notApplied(networkInterface.path, `This machine has no interface ${name}.`)),
+    ];
   },
 };
 

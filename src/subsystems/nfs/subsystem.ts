@@ -1,11 +1,12 @@
 import { nfsServerOf, nfsService, nfsSettings } from '../../areas/services/nfs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { ganeshaProblem, type NfsShare, nfsShare } from '../../areas/sharing/nfs.ts';
+import type { Problem } from '../../engine/declare/problem.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Desired, DesiredFile, DesiredService, Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import { absence, mountState } from '../../engine/facts/places.ts';
-import { quote, sentenceList } from '../../lib/text.ts';
+import { sentenceList } from '../../lib/text.ts';
 import { cachedRendering } from '../groups.ts';
 import { hasOnlyComments } from '../local.ts';
 import { type Export, exportLines, exportOf } from './exports.ts';
@@ -30,6 +31,7 @@ export const nfsSubsystem: Subsystem = {
   render(view, facts) {
     return nfsServerOf(facts.services) === 'nfs-ganesha' ? byGanesha(view, facts) : byKernel(view, facts);
   },
+  problems: (view, { services }) => (nfsServerOf(services) === 'nfs-ganesha' ? ganeshaProblems(view) : []),
 };
 
 type Settings = RecordOf<typeof nfsSettings.fields>;
@@ -74,17 +76,15 @@ function byKernel(view: View, facts: Facts): Desired {
         readAtStart: helpers.content + dropIn + kernel,
       },
     ],
-    omissions: groups.flatMap(([, group]) => group.omissions),
   };
 }
 
 /** The lines of a group of shares; undefined if none of them can be served. */
 const groupsOf = cachedRendering((shares: readonly NfsShare[], { settings, facts }: Context) => {
-  const served = shares.filter((share) => reason(share, facts) === undefined);
+  const served = shares.filter((share) => isThere(share, facts));
   return {
     content:
       served.length === 0 ? undefined : served.map((share) => exportLines(exportOf(share, settings, facts))).join(''),
-    omissions: shares.flatMap((share) => reason(share, facts) ?? []),
   };
 });
 
@@ -97,9 +97,9 @@ function byGanesha(view: View, facts: Facts): Desired {
   const settings = view.only(nfsSettings);
   const helpers = helpersFile(settings);
   const shares = view.all(nfsShare).toSorted((a, b) => a.id - b.id);
-  const why = (share: NfsShare) => reason(share, facts) ?? ganeshaReason(share);
+  const served = shares.filter((share) => isThere(share, facts) && ganeshaReason(share) === undefined);
   const byPath = new Map<string, Export[]>();
-  for (const share of shares.filter((candidate) => why(candidate) === undefined)) {
+  for (const share of served) {
     const rules = exportOf(share, settings, facts);
     for (const path of rules.paths) byPath.set(path, [...(byPath.get(path) ?? []), rules]);
   }
@@ -121,25 +121,41 @@ function byGanesha(view: View, facts: Facts): Desired {
         readAtStart: [helpers.content, head, ...displaced].join('\n'),
       },
     ],
-    omissions: [...unusedAddresses(settings), ...shares.flatMap((share) => why(share) ?? [])],
   };
 }
 
-/** Addresses that cannot be used: they were set for the kernel's server, which listens on several. */
-function unusedAddresses({ nfs_srv_bindip: [first, ...others] }: Settings): readonly string[] {
-  return others.length === 0
-    ? []
-    : [`NFS on ${sentenceList(others)}: NFS-Ganesha listens on one address only, and ${first} is used`];
+/** What the kernel's server could do and Ganesha cannot. */
+function ganeshaProblems(view: View): readonly Problem[] {
+  const { nfs_srv_bindip: addresses } = view.only(nfsSettings);
+  const [first, ...others] = addresses;
+  const unused: readonly Problem[] =
+    others.length === 0
+      ? []
+      : [
+          {
+            kind: 'ineffective',
+            about: nfsSettings.path,
+            detail: 'nfs_srv_bindip',
+            severity: 'warning',
+            message: `NFS does not listen on ${sentenceList(others)}: NFS-Ganesha listens on one address only, and ${first} is used.`,
+            remedy: { method: 'PUT', path: '/api/v1.0/services/nfs/', body: { nfs_srv_bindip: [first ?? ''] } },
+          },
+        ];
+  const unserved = view.all(nfsShare).flatMap((share): readonly Problem[] => {
+    const message = ganeshaReason(share);
+    return message === undefined
+      ? []
+      : [{ kind: 'not-served', about: `${nfsShare.path}/${share.id}`, severity: 'warning', message }];
+  });
+  return [...unused, ...unserved];
 }
 
-/** The reason why a share cannot be served now, or undefined. */
-function reason({ nfs_paths }: NfsShare, facts: Facts): string | undefined {
-  const unavailable = nfs_paths.map((path) => absence({ path: path }, facts.storage)).find((why) => why !== undefined);
-  return unavailable === undefined ? undefined : `NFS share of ${quote(nfs_paths[0] ?? '')}: ${unavailable}`;
+/** Whether all folders of a share can be used now. */
+function isThere({ nfs_paths }: NfsShare, { storage }: Facts): boolean {
+  return nfs_paths.every((path) => absence({ path }, storage) === undefined);
 }
 
 /** The reason why Ganesha cannot serve a share that the kernel's server could, or undefined. */
 function ganeshaReason({ nfs_paths }: NfsShare): string | undefined {
-  const problem = nfs_paths.map(ganeshaProblem).find((sentence) => sentence !== undefined);
-  return problem === undefined ? undefined : `NFS share of ${quote(nfs_paths[0] ?? '')}: ${problem}`;
+  return nfs_paths.map(ganeshaProblem).find((sentence) => sentence !== undefined);
 }

@@ -3,7 +3,6 @@ import { rsyncModule } from '../../areas/services/rsyncmod.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { absence } from '../../engine/facts/places.ts';
-import { quote } from '../../lib/text.ts';
 import { globalLines, moduleLines } from './rsyncd-conf.ts';
 
 export const rsyncdSubsystem: Subsystem = {
@@ -15,17 +14,14 @@ export const rsyncdSubsystem: Subsystem = {
   after: ['accounts'],
   render(view, facts) {
     const global = globalLines(view.only(rsyncdSettings));
-    const modules = view
+    const served = view
       .all(rsyncModule)
-      .map((module) => ({ module, why: absence({ path: module.rsyncmod_path }, facts.storage) }));
-    const served = modules.filter(({ why }) => why === undefined).map(({ module }) => moduleLines(module));
+      .filter(({ rsyncmod_path }) => absence({ path: rsyncmod_path }, facts.storage) === undefined)
+      .map(moduleLines);
     return {
       files: [{ path: '/etc/rsyncd.conf', content: [global, ...served].join('') }],
       // rsync reads the file for every connection; only the global part needs a restart.
       services: [{ name: 'rsync', running: isOn(view, rsyncService), onChange: 'nothing', readAtStart: global }],
-      omissions: modules.flatMap(({ module, why }) =>
-        why === undefined ? [] : [`rsync module ${quote(module.rsyncmod_name)}: ${why}`],
-      ),
     };
   },
 };

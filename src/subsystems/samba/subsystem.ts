@@ -67,7 +67,7 @@ export const sambaSubsystem: Subsystem = {
       ...(passwords === undefined ? {} : { passwords }),
       verbose: joined && domain.ad_verbose_logging,
     });
-    const { groups, omissions } = sharesIn(
+    const groups = sharesIn(
       view.groups(cifsShare),
       storage,
       new Map(view.all(snapshotTask).map((task) => [task.id, snapshotFormat(task)])),
@@ -119,12 +119,15 @@ export const sambaSubsystem: Subsystem = {
         { name: 'nmbd', running, onChange: 'reload', readAtStart: atStart + announcedAtStart(settings) },
         { name: monitorName, running: joined && domain.ad_enable_monitor, onChange: 'nothing', readAtStart: monitor },
       ],
-      omissions:
-        domain.ad_enable && !joined
-          ? [...omissions, `Active Directory: the machine is not a member of the domain ${domain.ad_domainname}`]
-          : omissions,
     };
   },
+  problems: (view) =>
+    view.all(cifsShare).flatMap(({ id, cifs_name, cifs_path }) => {
+      const refused = unsayableInPath(cifs_path);
+      if (refused === undefined) return [];
+      const message = `The CIFS share ${quote(cifs_name)} is not served: its path contains ${quote(refused)}, which Samba does not take literally.`;
+      return [{ kind: 'not-served', about: `${cifsShare.path}/${id}`, severity: 'warning', message }];
+    }),
 };
 
 type Share = RecordOf<typeof cifsShare.fields>;
@@ -136,11 +139,6 @@ interface Group {
   readonly content: string;
 }
 
-interface Shares {
-  readonly groups: readonly Group[];
-  readonly omissions: readonly string[];
-}
-
 /** The time format in the snapshot names of each periodic snapshot task, by the id of the task. */
 type Formats = ReadonlyMap<number, string>;
 
@@ -148,14 +146,11 @@ export function sharesIn(
   shares: ReadonlyMap<number, readonly Share[]>,
   storage: Storage,
   formats: Formats = new Map(),
-): Shares {
+): readonly Group[] {
   const groups = groupsOf(shares, { storage, formats }, [mountState(storage), [...formats].join()]);
-  return {
-    groups: groups.flatMap(([number, { sections, content }]) =>
-      sections.length === 0 ? [] : [{ path: sharesFile(number), sections, content }],
-    ),
-    omissions: groups.flatMap(([, { omissions }]) => omissions),
-  };
+  return groups.flatMap(([number, { sections, content }]) =>
+    sections.length === 0 ? [] : [{ path: sharesFile(number), sections, content }],
+  );
 }
 
 interface Context {
@@ -164,22 +159,13 @@ interface Context {
 }
 
 const groupsOf = cachedRendering((shares: readonly Share[], { storage, formats }: Context) => {
-  const served = shares.filter((share) => omission(share, storage) === undefined);
+  const served = shares.filter((share) => isServed(share, storage));
   const sections = served.map((share) => sectionOf(share, formats.get(share.cifs_storage_task ?? 0)));
-  return {
-    sections,
-    content: sections.join(''),
-    omissions: shares.flatMap((share) => omission(share, storage) ?? []),
-  };
+  return { sections, content: sections.join('') };
 });
 
-/** The reason why a share cannot be served now, or undefined. */
-function omission({ cifs_name, cifs_path }: Share, storage: Storage): string | undefined {
-  const refusedText = unsayableInPath(cifs_path);
-  if (refusedText !== undefined)
-    return `CIFS share ${quote(cifs_name)}: its path contains ${quote(refusedText)}, which Samba does not take literally`;
-  const absent = absence({ path: cifs_path }, storage);
-  return absent === undefined ? undefined : `CIFS share ${quote(cifs_name)}: ${absent}`;
+function isServed({ cifs_path: path }: Share, storage: Storage): boolean {
+  return unsayableInPath(path) === undefined && absence({ path }, storage) === undefined;
 }
 
 /** The section of a share depends only on its record and its snapshot task. */

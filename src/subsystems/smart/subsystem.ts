@@ -17,7 +17,6 @@ export const smartSubsystem: Subsystem = {
     const defaults = smartdDefaults(settings);
     const running = isOn(view, smartService);
     const tests = view.all(smartTest);
-    const known = new Set(disks.map(identifierOf));
     return {
       // No checker: `smartd -q onecheck` opens every disk and wakes those in standby.
       files: [
@@ -37,11 +36,20 @@ export const smartSubsystem: Subsystem = {
         },
       ],
       services: [{ name: 'smartmontools', running, onChange: 'reload', readAtStart: defaults }],
-      omissions: tests.flatMap(({ id, smarttest_disks }) =>
-        smarttest_disks
-          .filter((identifier) => !known.has(identifier))
-          .map((identifier) => `SMART test ${id}: the disk ${quote(identifier)} is missing`),
-      ),
     };
+  },
+  problems(view, { disks }) {
+    const known = new Set(disks.map(identifierOf));
+    return view.all(smartTest).flatMap(({ id, smarttest_disks }) =>
+      smarttest_disks
+        .filter((identifier) => !known.has(identifier))
+        .map((identifier) => ({
+          kind: 'missing',
+          about: `${smartTest.path}/${id}`,
+          detail: identifier,
+          severity: 'warning',
+          message: `The SMART test ${id} does not test the disk ${quote(identifier)}, which is missing.`,
+        })),
+    );
   },
 };

@@ -1,6 +1,8 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { sshService, sshSettings } from '../../areas/services/ssh.ts';
+import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { Checker, DesiredFile, Subsystem } from '../../engine/declare/subsystem.ts';
+import type { NetworkState } from '../../host/ports/network.ts';
 import { hasOnlyComments } from '../local.ts';
 import { configFile, dropIn, givenKeyFile, keyFiles, sshdConfig } from './sshd-config.ts';
 
@@ -14,15 +16,8 @@ export const sshSubsystem: Subsystem = {
   after: ['accounts'],
   render(view, { network }) {
     const settings = view.only(sshSettings);
-    const interfaces = settings.ssh_bindiface;
-    const addresses =
-      interfaces.length === 0
-        ? undefined
-        : network.links
-            .filter(({ name }) => interfaces.includes(name))
-            .flatMap((link) => link.addresses.map(withoutBits));
-    // Without an address, sshd would listen on all addresses, so it is stopped.
-    const hasNoAddress = addresses?.length === 0 && !settings.ssh_untouched;
+    const addresses = addressesOf(settings, network);
+    const hasNoAddress = isWithoutAddress(settings, network);
     const files: readonly DesiredFile[] = [
       {
         path: givenKeyFile,
@@ -40,10 +35,29 @@ export const sshSubsystem: Subsystem = {
         : files,
       // A restart ends no session and, unlike a reload, fails if sshd cannot listen.
       services: [{ name: 'ssh', running: isOn(view, sshService) && !hasNoAddress, onChange: 'restart' }],
-      omissions: hasNoAddress ? [`SSH: no interface of ssh_bindiface (${interfaces.join(', ')}) has an address`] : [],
     };
   },
+  problems(view, { network }) {
+    const settings = view.only(sshSettings);
+    if (!isOn(view, sshService) || !isWithoutAddress(settings, network)) return [];
+    const message = `SSH is not served, because no interface of ssh_bindiface (${settings.ssh_bindiface.join(', ')}) has an address.`;
+    return [{ kind: 'not-served', about: sshSettings.path, severity: 'warning', message }];
+  },
 };
+
+type Settings = RecordOf<typeof sshSettings.fields>;
+
+/** The addresses that sshd listens on; undefined for all. */
+function addressesOf({ ssh_bindiface: names }: Settings, { links }: NetworkState): readonly string[] | undefined {
+  return names.length === 0
+    ? undefined
+    : links.filter(({ name }) => names.includes(name)).flatMap((link) => link.addresses.map(withoutBits));
+}
+
+/** Without an address, sshd would listen on all addresses, so it is stopped. */
+function isWithoutAddress(settings: Settings, network: NetworkState): boolean {
+  return addressesOf(settings, network)?.length === 0 && !settings.ssh_untouched;
+}
 
 function withoutBits(address: string): string {
   return address.replace(/\/\d+$/, '');

@@ -27,7 +27,6 @@ export const tftpSubsystem: Subsystem = {
       ],
       // tftpd exits if its folder is missing, so the service is stopped until the volume is mounted.
       services: [{ name: 'tftpd-hpa', running: running && why === undefined, onChange: 'restart' }],
-      omissions: why === undefined ? [] : [`TFTP: ${why}`],
     };
   },
 };

@@ -50,10 +50,12 @@ export const upsSubsystem: Subsystem = {
         { name: 'nut-server', running: serves, onChange: 'restart' },
         { name: 'nut-monitor', running: enabled, onChange: 'restart' },
       ],
-      omissions:
-        enabled && !serves && settings.ups_mode === 'master'
-          ? ['UPS: ups_driver is empty, so no UPS is monitored']
-          : [],
     };
+  },
+  problems(view) {
+    const settings = view.only(upsSettings);
+    const isIncomplete = isOn(view, upsService) && !isServer(settings) && settings.ups_mode === 'master';
+    const message = 'No UPS is monitored, because ups_driver is empty.';
+    return isIncomplete ? [{ kind: 'incomplete', about: upsSettings.path, severity: 'warning', message }] : [];
   },
 };

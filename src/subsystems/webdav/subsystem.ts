@@ -4,9 +4,7 @@ import { type WebdavShare, webdavShare } from '../../areas/sharing/webdav.ts';
 import { certificate } from '../../areas/system/certificate.ts';
 import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
-import type { Facts } from '../../engine/facts/facts.ts';
 import { absence } from '../../engine/facts/places.ts';
-import { quote } from '../../lib/text.ts';
 import {
   httpdFile,
   secretFiles,
@@ -29,7 +27,7 @@ export const webdavSubsystem: Subsystem = {
     const settings = view.only(webdavSettings);
     const shares = view.all(webdavShare).toSorted((a, b) => a.id - b.id);
     const addresses = addressesOf(shares);
-    const served = shares.filter((share) => reason(share, facts) === undefined);
+    const served = shares.filter(({ webdav_path: path }) => absence({ path }, facts.storage) === undefined);
     const head = serverPart(settings);
     const users = usersFile(settings);
     const pair = webdavPair(view, settings);
@@ -57,7 +55,6 @@ export const webdavSubsystem: Subsystem = {
           readAtStart: [head, users, tls?.chain, tls?.key, unit].join(''),
         },
       ],
-      omissions: shares.flatMap((share) => reason(share, facts) ?? []),
     };
   },
 };
@@ -76,12 +73,6 @@ function addressesOf(shares: readonly WebdavShare[]): ReadonlyMap<WebdavShare, s
       return [share, address];
     }),
   );
-}
-
-/** The reason why a share cannot be served now, or undefined. */
-function reason({ webdav_name, webdav_path }: WebdavShare, facts: Facts): string | undefined {
-  const away = absence({ path: webdav_path }, facts.storage);
-  return away === undefined ? undefined : `WebDAV share ${quote(webdav_name)}: ${away}`;
 }
 
 /** Caches the lines of each share, which depend only on its record, its address and the kind of login. */

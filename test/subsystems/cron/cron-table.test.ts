@@ -5,7 +5,7 @@ import { cronTableCommand, cronTableField } from '../../../src/lib/cron.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { cronTable } from '../../../src/subsystems/cron/cron-table.ts';
 import { cronSubsystem } from '../../../src/subsystems/cron/subsystem.ts';
-import { fileOf, freshConfiguration, machine } from '../support/configuration.ts';
+import { fileOf, freshConfiguration, machine, messagesOf } from '../support/configuration.ts';
 
 const table = '/etc/cron.d/holdfast';
 
@@ -53,9 +53,12 @@ test('without jobs the table is empty and the daemon is not managed', () => {
 test('a job of a missing account is omitted and reported', () => {
   const draft = freshConfiguration();
   draft.create(cronJob, { cron_user: 'mary', cron_command: 'true' });
-  const desired = cronSubsystem.render(draft, { ...machine, accounts: { ...machine.accounts, users: [] } });
+  const facts = { ...machine, accounts: { ...machine.accounts, users: [] } };
+  const desired = cronSubsystem.render(draft, facts);
   assert.equal(fileOf(desired, table), cronTable([]));
-  assert.deepEqual(desired.omissions, ['cron job 1: the user "mary" does not exist']);
+  assert.deepEqual(messagesOf(cronSubsystem, draft, facts), [
+    'The cron job 1 does not run, because its user "mary" does not exist.',
+  ]);
 });
 
 test('backslashes and percent signs reach the shell unchanged', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { domainControllerSettings } from '../../../src/areas/services/domaincontroller.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { domainControllerSubsystem } from '../../../src/subsystems/domaincontroller/subsystem.ts';
-import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
+import { fileOf, freshConfiguration, machine, messagesOf, switchOn } from '../support/configuration.ts';
 
 const domain = {
   dc_realm: 'corp.example.com',
@@ -17,7 +17,9 @@ test('without a realm no domain is served', () => {
   switchOn(draft, 'domaincontroller');
   const desired = domainControllerSubsystem.render(draft, machine);
   assert.equal(desired.services?.[0]?.running, false);
-  assert.deepEqual(desired.omissions, ['domain controller: dc_realm is empty, so no domain is served']);
+  assert.deepEqual(messagesOf(domainControllerSubsystem, draft), [
+    'The domain controller serves no domain, because dc_realm is empty.',
+  ]);
 });
 
 test('the provisioned smb.conf is included before the parameters that can change', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { dynamicDnsSettings } from '../../../src/areas/services/dynamicdns.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { dynamicDnsSubsystem } from '../../../src/subsystems/dynamicdns/subsystem.ts';
-import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
+import { fileOf, freshConfiguration, machine, messagesOf, switchOn } from '../support/configuration.ts';
 
 const conf = '/etc/inadyn.conf';
 const account = { ddns_domain: 'nas.example.com', ddns_username: 'mary', ddns_password: 'secret' } as const;
@@ -14,7 +14,9 @@ test('without a domain inadyn does not run', () => {
   const desired = dynamicDnsSubsystem.render(draft, machine);
   assert.equal(fileOf(desired, conf), lines('# Written by Holdfast.', 'period = 300', 'allow-ipv6 = true'));
   assert.equal(desired.services?.[0]?.running, false);
-  assert.deepEqual(desired.omissions, ['dynamic DNS: ddns_domain is empty, so no address is updated']);
+  assert.deepEqual(messagesOf(dynamicDnsSubsystem, draft), [
+    'Dynamic DNS updates no address, because ddns_domain is empty.',
+  ]);
 });
 
 test('a listed provider gets every domain', () => {

@@ -10,7 +10,7 @@ import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
 import { Tables } from '../../../src/engine/configuration/tables.ts';
 import { networkSubsystem } from '../../../src/subsystems/network/subsystem.ts';
-import { fileOf, machine } from '../support/configuration.ts';
+import { fileOf, machine, messagesOf } from '../support/configuration.ts';
 
 const facts = {
   ...machine,
@@ -168,10 +168,10 @@ test('a route that no interface reaches and a missing interface are omitted and 
   const draft = fresh();
   draft.create(staticRoute, { sr_destination: '10.0.0.0/8', sr_gateway: '192.0.2.253' });
   draft.create(networkInterface, { int_name: 'gone' }, { int_interface: 'em7' });
-  const { omissions, links } = networkSubsystem.render(draft, facts);
-  assert.deepEqual(omissions, [
-    'static route to 10.0.0.0/8: no configured interface has an address in the network of 192.0.2.253',
-    'em7: this machine has no such interface',
+  const { links } = networkSubsystem.render(draft, facts);
+  assert.deepEqual(messagesOf(networkSubsystem, draft, facts), [
+    'The static route to 10.0.0.0/8 is not set: no configured interface has an address in the network of 192.0.2.253.',
+    'This machine has no interface em7.',
   ]);
   assert.deepEqual(links, []);
 });
@@ -188,10 +188,10 @@ test('of two routes to one network the first is used, and the other is reported'
   draft.create(staticRoute, { sr_destination: '0.0.0.0/0', sr_gateway: '192.0.2.253' });
   draft.create(staticRoute, { sr_destination: '10.0.0.0/8', sr_gateway: '192.0.2.252' });
   draft.create(staticRoute, { sr_destination: '10.9.9.9/8', sr_gateway: '192.0.2.251' });
-  const { omissions, links } = networkSubsystem.render(draft, facts);
-  assert.deepEqual(omissions, [
-    'static route to 0.0.0.0/0: another route to the same network exists, so the gateway 192.0.2.253 is not used',
-    'static route to 10.0.0.0/8: another route to the same network exists, so the gateway 192.0.2.251 is not used',
+  const { links } = networkSubsystem.render(draft, facts);
+  assert.deepEqual(messagesOf(networkSubsystem, draft, facts), [
+    'The static route to 0.0.0.0/0 is not set: another route to the same network exists, so the gateway 192.0.2.253 is not used.',
+    'The static route to 10.0.0.0/8 is not set: another route to the same network exists, so the gateway 192.0.2.251 is not used.',
   ]);
   assert.deepEqual(links?.[0]?.routes, [
     { destination: '0.0.0.0/0', gateway: '192.0.2.254' },

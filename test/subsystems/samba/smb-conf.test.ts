@@ -7,7 +7,7 @@ import type { SentOf } from '../../../src/engine/declare/resource.ts';
 import type { Desired } from '../../../src/engine/declare/subsystem.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { sambaSubsystem, sharesIn } from '../../../src/subsystems/samba/subsystem.ts';
-import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
+import { fileOf, freshConfiguration, machine, messagesOf, switchOn } from '../support/configuration.ts';
 
 const conf = '/etc/samba/smb.conf';
 
@@ -326,13 +326,11 @@ test('shares that cannot be served now are omitted and reported', () => {
   const sections = (of: Desired) => read(of).match(/^\[.*\]$/gm);
   const [desired, bare] = [sambaSubsystem.render(draft, machine), sambaSubsystem.render(draft, withoutTank)];
   assert.deepEqual(sections(desired), ['[global]', '[a]']);
-  assert.deepEqual(desired.omissions, [
-    'CIFS share "b": the volume locked is not mounted',
-    'CIFS share "c": its path contains "%U", which Samba does not take literally',
-    'CIFS share "d": its path contains "  ", which Samba does not take literally',
+  assert.deepEqual(messagesOf(sambaSubsystem, draft), [
+    'The CIFS share "c" is not served: its path contains "%U", which Samba does not take literally.',
+    'The CIFS share "d" is not served: its path contains "  ", which Samba does not take literally.',
   ]);
   assert.deepEqual(sections(bare), ['[global]']);
-  assert.equal(bare.omissions?.[0], 'CIFS share "a": the volume tank is missing');
 });
 
 test('only parameters that the daemons read at their start restart them', () => {
@@ -441,9 +439,9 @@ test('unchanged shares and files are not rendered again', () => {
   const alone = new Map([[0, watched.slice(0, 1)]]);
   const first = sharesIn(alone, machine.storage);
   looks.length = 0;
-  assert.equal(sharesIn(alone, machine.storage).groups[0]?.sections, first.groups[0]?.sections);
+  assert.equal(sharesIn(alone, machine.storage)[0]?.sections, first[0]?.sections);
   assert.deepEqual(looks, []);
   const second = sharesIn(new Map([[0, watched]]), machine.storage);
-  assert.ok(second.groups[0]?.content.startsWith(first.groups[0]?.content ?? '-'));
+  assert.ok(second[0]?.content.startsWith(first[0]?.content ?? '-'));
   assert.deepEqual([...new Set(looks)].sort(), ['a', 'b']);
 });

@@ -10,7 +10,7 @@ import { abilities, type Disk } from '../../../src/host/ports/disks.ts';
 import { smartdPattern } from '../../../src/lib/smartd.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { smartSubsystem } from '../../../src/subsystems/smart/subsystem.ts';
-import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
+import { fileOf, freshConfiguration, machine, messagesOf, switchOn } from '../support/configuration.ts';
 
 const disk = (name: string, serial: string): Disk => ({
   name,
@@ -110,7 +110,9 @@ test('a missing disk is reported and does not affect the others', () => {
     fileOf(desired, '/etc/smartd.conf'),
     lines('# Written by Holdfast.', `/dev/sdx ${always} -s (S/../.././..)`),
   );
-  assert.deepEqual(desired.omissions, ['SMART test 1: the disk "{serial}A" is missing']);
+  assert.deepEqual(messagesOf(smartSubsystem, draft, { ...facts, disks: [disk('sdx', 'B')] }), [
+    'The SMART test 1 does not test the disk "{serial}A", which is missing.',
+  ]);
 });
 
 test('a disk is in one schedule of each type', () => {

@@ -4,7 +4,7 @@ import { newKeyFiles } from '../../../src/areas/services/openssh.ts';
 import { sshSettings } from '../../../src/areas/services/ssh.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { sshSubsystem } from '../../../src/subsystems/ssh/subsystem.ts';
-import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
+import { fileOf, freshConfiguration, machine, messagesOf, switchOn } from '../support/configuration.ts';
 
 const conf = '/etc/ssh/holdfast/sshd_config';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -115,7 +115,10 @@ test('sshd listens on the addresses of its interfaces, and is stopped while they
   draft.update(sshSettings, 1, { ssh_bindiface: ['eth1'] });
   const desired = sshSubsystem.render(draft, facts);
   assert.equal(desired.services?.[0]?.running, false);
-  assert.deepEqual(desired.omissions, ['SSH: no interface of ssh_bindiface (eth1) has an address']);
+  switchOn(draft, 'ssh');
+  assert.deepEqual(messagesOf(sshSubsystem, draft, facts), [
+    'SSH is not served, because no interface of ssh_bindiface (eth1) has an address.',
+  ]);
   draft.update(sshSettings, 1, { ssh_bindiface: ['none'] });
   assert.deepEqual(draft.issues.toIssues(), { ssh_bindiface: ['Network interface "none" does not exist.'] });
 });

@@ -2,7 +2,8 @@ import { catalogue } from '../../../src/areas/index.ts';
 import { serviceSwitch } from '../../../src/areas/services/services.ts';
 import { LayeredDraft } from '../../../src/engine/configuration/draft.ts';
 import { Tables } from '../../../src/engine/configuration/tables.ts';
-import type { Desired } from '../../../src/engine/declare/subsystem.ts';
+import type { View } from '../../../src/engine/declare/resource.ts';
+import type { Desired, Subsystem } from '../../../src/engine/declare/subsystem.ts';
 import { isKeptResource } from '../../../src/engine/engine.ts';
 import type { Facts } from '../../../src/engine/facts/facts.ts';
 import { SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
@@ -95,6 +96,11 @@ export function freshConfiguration(facts = machine): LayeredDraft {
 
 export function switchOn(draft: LayeredDraft, service: string): void {
   draft.update(serviceSwitch, draft.find(serviceSwitch, 'srv_service', service)?.id ?? 0, { srv_enable: true });
+}
+
+/** What a subsystem reports about what it serves. */
+export function messagesOf({ problems }: Subsystem, view: View, facts: Facts = machine): readonly string[] {
+  return problems?.(view, facts).map(({ message }) => message) ?? [];
 }
 
 export function fileOf(desired: Desired, path: string): string | undefined {

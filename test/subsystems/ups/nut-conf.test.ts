@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { upsSettings } from '../../../src/areas/services/ups.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { upsSubsystem } from '../../../src/subsystems/ups/subsystem.ts';
-import { fileOf, freshConfiguration, machine, switchOn } from '../support/configuration.ts';
+import { fileOf, freshConfiguration, machine, messagesOf, switchOn } from '../support/configuration.ts';
 
 const header = '# Written by Holdfast.';
 const events = ['ONLINE', 'ONBATT', 'LOWBATT', 'FSD', 'SHUTDOWN', 'COMMOK', 'COMMBAD', 'NOCOMM', 'REPLBATT'];
@@ -30,7 +30,7 @@ test('on a fresh system upsmon runs without a UPS', () => {
     ),
   );
   assert.deepEqual(running(draft), ['nut-monitor']);
-  assert.deepEqual(upsSubsystem.render(draft, machine).omissions, ['UPS: ups_driver is empty, so no UPS is monitored']);
+  assert.deepEqual(messagesOf(upsSubsystem, draft), ['No UPS is monitored, because ups_driver is empty.']);
 });
 
 test('a master runs the driver, the server and the monitor', () => {

@@ -1,3 +1,4 @@
+import type { Problem } from '../../../engine/declare/problem.ts';
 import type { View } from '../../../engine/declare/resource.ts';
 import { datasetOf } from '../../../engine/facts/places.ts';
 import type { Storage } from '../../../engine/facts/storage-facts.ts';
@@ -5,26 +6,34 @@ import { quote } from '../../../lib/text.ts';
 import { type ExtentRecord, iscsiExtent, zvolOf } from './extent.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 
-/**
- * Warnings about pools and datasets with less free space than the thresholds of the records. A warning names the
- * threshold, not the current free space: its text stays the same while its cause lasts.
- */
-export function spaceWarnings(view: View, storage: Storage): readonly string[] {
+/** Pools and datasets with less free space than the thresholds of the records. */
+export function spaceProblems(view: View, storage: Storage): readonly Problem[] {
   const { iscsi_pool_avail_threshold: ofPools } = view.only(iscsiSettings);
   const extents = view.all(iscsiExtent);
   const pools = new Set(extents.flatMap((record) => zvolOf(record)?.split('/')[0] ?? []));
+  const shortage = { kind: 'threshold', severity: 'warning' } as const;
   return [
     ...[...pools].flatMap((name) =>
       ofPools !== null && isShort(storage, name, ofPools)
-        ? [`The pool ${name} has less than ${ofPools} % of its space free. It holds zvols that are iSCSI extents.`]
+        ? [
+            {
+              ...shortage,
+              about: `storage/volume/${name}`,
+              message: `The pool ${name} has less than ${ofPools} % of its space free. It holds zvols that are iSCSI extents.`,
+            },
+          ]
         : [],
     ),
     ...extents.flatMap((record) => {
-      const { iscsi_target_extent_avail_threshold: threshold, iscsi_target_extent_name: name } = record;
+      const { id, iscsi_target_extent_avail_threshold: threshold, iscsi_target_extent_name: name } = record;
       const dataset = threshold === null ? undefined : holderOf(record, storage);
       if (threshold === null || dataset === undefined || !isShort(storage, dataset, threshold)) return [];
       return [
-        `The dataset ${dataset} of the iSCSI extent ${quote(name)} has less than ${threshold} % of its space free.`,
+        {
+          ...shortage,
+          about: `${iscsiExtent.path}/${id}`,
+          message: `The dataset ${dataset} of the iSCSI extent ${quote(name)} has less than ${threshold} % of its space free.`,
+        },
       ];
     }),
   ];
