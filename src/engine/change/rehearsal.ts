@@ -4,8 +4,9 @@ import type { LayeredDraft, Mark } from '../configuration/draft.ts';
 import type { World } from '../declare/resource.ts';
 import type { Outlook, Step } from '../declare/step.ts';
 import type { Desired } from '../declare/subsystem.ts';
-import { type Actions, converge, verify } from '../plan/converge.ts';
-import type { Rehearsal } from '../plan/planner.ts';
+import { allDifferences } from '../plan/converge/converge.ts';
+import type { Actions, Rehearsal } from '../plan/planner.ts';
+import { verify } from '../plan/verify.ts';
 import type { SubsystemState, SubsystemStates } from './subsystem-states.ts';
 
 interface ChangeRehearsalParts {
@@ -53,7 +54,7 @@ export class ChangeRehearsal implements Rehearsal {
     for (const step of draft.firstSteps.slice(mark.first)) actions.push(...(await this.step(step)));
     for (const { state, desired, applied } of affected) {
       const { media } = this.#outlook;
-      actions.push(...(await converge(host, desired, applied, { pretend: true, media })).actions);
+      actions.push(...(await allDifferences(host, desired, applied, { media })).map(({ title }) => title));
       this.#applied.set(state, desired);
     }
     for (const step of draft.lastSteps.slice(mark.last)) actions.push(...(await this.step(step)));

@@ -9,10 +9,11 @@ import type { Log } from '../declare/log.ts';
 import type { Task } from '../declare/resource.ts';
 import type { Step } from '../declare/step.ts';
 import type { Touched } from '../facts/facts.ts';
-import { converge, verify } from '../plan/converge.ts';
+import { differences } from '../plan/converge/converge.ts';
 import { OpenPlan } from '../plan/journal.ts';
 import type { Originals } from '../plan/originals.ts';
 import type { Done, StepRunner } from '../plan/runner.ts';
+import { verify } from '../plan/verify.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Change } from './request.ts';
 import type { Affected, SubsystemState, SubsystemStates } from './subsystem-states.ts';
@@ -94,12 +95,11 @@ export class Transaction {
   }
 
   async #converge(affected: readonly Affected[]): Promise<void> {
-    const { host, log, originals } = this.#parts;
+    const { host, originals } = this.#parts;
     for (const { state, desired } of affected) {
       this.#begun.push(state);
-      const outcome = await converge(host, desired, state.applied, { originals });
-      for (const title of outcome.actions) log.debug({}, `step: ${title}`);
-      for (const topic of outcome.touched) this.#touched.add(topic);
+      await originals.secure(desired, state.applied);
+      for await (const step of differences(host, desired, state.applied)) await this.#take([step]);
       state.applied = desired;
     }
   }

@@ -1,7 +1,9 @@
 import type { LayeredDraft } from '../configuration/draft.ts';
 import type { Configuration, World } from '../declare/resource.ts';
 import type { Step } from '../declare/step.ts';
-import type { Actions } from './converge.ts';
+
+/** What a dry run would do, as sentences. */
+export type Actions = readonly string[];
 
 /** What a dry run needs of the engine. */
 export interface Planner {

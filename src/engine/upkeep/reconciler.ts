@@ -14,13 +14,13 @@ import type { Claim } from '../declare/step.ts';
 import { type Desired, inOrder, type Subsystem } from '../declare/subsystem.ts';
 import type { Topic } from '../facts/facts.ts';
 import {
-  type Actions,
+  allDifferences,
   type ConvergeOptions,
   converge,
   convergedTopics,
   layServiceFiles,
-  ServiceLook,
-} from '../plan/converge.ts';
+} from '../plan/converge/converge.ts';
+import { ServiceLook } from '../plan/converge/service-look.ts';
 import type { Originals } from '../plan/originals.ts';
 import type { Startup } from './startup.ts';
 
@@ -30,7 +30,7 @@ export interface SubsystemReport {
   readonly managed: boolean;
   readonly degraded: string | null;
   /** The actions that would apply the configuration. */
-  readonly drift: Actions;
+  readonly drift: readonly string[];
   /** What is wrong with what it serves. */
   readonly problems: readonly string[];
 }
@@ -163,12 +163,12 @@ export class Reconciler implements SubsystemStates {
         continue;
       }
       const desired = subsystem.render(view, facts);
-      const { actions } = await converge(this.#host, desired, undefined, { pretend: true, look });
+      const steps = await allDifferences(this.#host, desired, undefined, { look });
       reports.push({
         subsystem: subsystem.name,
         managed: true,
         degraded: degraded ?? null,
-        drift: actions,
+        drift: steps.map(({ title }) => title),
         problems: (subsystem.problems?.(view, facts) ?? []).map(({ message }) => message),
       });
     }
@@ -186,8 +186,8 @@ export class Reconciler implements SubsystemStates {
       const inspect = async () => {
         const { view, facts } = this.#world();
         if (!this.#isManaged(subsystem, view)) return;
-        const { actions } = await converge(this.#host, subsystem.render(view, facts), undefined, { pretend: true });
-        if (actions.length > 0) drifted.push(subsystem.name);
+        const steps = await allDifferences(this.#host, subsystem.render(view, facts), undefined);
+        if (steps.length > 0) drifted.push(subsystem.name);
       };
       await this.#inQueue(`inspect ${subsystem.name} again`, inspect, [{ subsystem: subsystem.name }]);
     }
@@ -249,12 +249,12 @@ export class Reconciler implements SubsystemStates {
   /** Applies the stored configuration of one subsystem. A failure is logged, marks it as degraded and is retried. */
   async #repair(state: SubsystemState, when: string, options: RepairOptions = {}): Promise<void> {
     const { subsystem } = state;
-    const { touched = new Set<Topic>() } = options;
+    const { touched = new Set<Topic>(), ...known } = options;
     try {
       const { view, facts } = this.#world();
       const desired = subsystem.render(view, facts);
       if (!this.#isManaged(subsystem, view)) return await this.#leaveAlone(state, desired);
-      const outcome = await converge(this.#host, desired, state.applied, { ...options, originals: this.#originals });
+      const outcome = await converge(this.#host, desired, state.applied, { ...known, originals: this.#originals });
       const { actions } = outcome;
       for (const topic of outcome.touched) touched.add(topic);
       state.applied = desired;

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Checker, Desired } from '../../../src/engine/declare/subsystem.ts';
-import { converge, layServiceFiles, ServiceLook, verify } from '../../../src/engine/plan/converge.ts';
+import { allDifferences, converge, differences, layServiceFiles } from '../../../src/engine/plan/converge/converge.ts';
+import { ServiceLook } from '../../../src/engine/plan/converge/service-look.ts';
+import { verify } from '../../../src/engine/plan/verify.ts';
 import { type Host, HostError } from '../../../src/host/ports/index.ts';
 import { virtual } from '../../support/hosts.ts';
 
@@ -91,4 +93,54 @@ test('a shared look reads the services once, again after a failure, and only the
   look.forget();
   await look.states(['smbd']);
   assert.deepEqual(asked.slice(2), ['vsftpd', 'ssh smbd']);
+});
+
+test('differences are frozen steps, which the drift report names and a change takes', async (t) => {
+  const host = await machineOf(t);
+  const desired: Desired = {
+    accounts: { groups: [{ name: 'crew', gid: 1100 }], users: [] },
+    files: [{ path: '/etc/motd', content: 'Welcome\n' }],
+    services: [{ name: 'ssh', running: true, onChange: 'reload' }],
+    hostname: 'cellar',
+    endpoints: [{ address: '127.0.0.1', port: 8001 }],
+  };
+  await host.services.stop('ssh');
+  const steps = await allDifferences(host, desired, undefined);
+  const titles = [
+    'create the group crew',
+    'write /etc/motd',
+    'start ssh',
+    'give the machine the name cellar',
+    'serve the interface where the settings say',
+  ];
+  assert.deepEqual(
+    steps.map(({ title }) => title),
+    titles,
+  );
+  assert.ok(steps.every((step) => Object.isFrozen(step) && step.nature === 'ensure'));
+  assert.equal(await host.files.read('/etc/motd'), undefined);
+  assert.deepEqual((await converge(host, desired, undefined)).actions, titles);
+  assert.deepEqual(await allDifferences(host, desired, undefined), []);
+});
+
+test('services are compared after the unit files before them were written', async (t) => {
+  const host = await machineOf(t);
+  const unit = { path: '/etc/systemd/system/new.service', content: '[Service]\n', forServiceManager: true };
+  const service = { name: 'new', running: true, onChange: 'restart' as const };
+  const order: string[] = [];
+  const states = host.services.states.bind(host.services);
+  host.services.states = async (names) => {
+    order.push('look');
+    return states(names);
+  };
+  for await (const { title, perform } of differences(host, { files: [unit], services: [service] }, undefined)) {
+    order.push(title);
+    await perform(host, { was: undefined, before: '' });
+  }
+  assert.deepEqual(order, [
+    'write /etc/systemd/system/new.service',
+    'let the service manager read its files again',
+    'look',
+    'start new',
+  ]);
 });

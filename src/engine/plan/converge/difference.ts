@@ -1,0 +1,50 @@
+import type { Host } from '../../../host/ports/index.ts';
+import type { NetworkState } from '../../../host/ports/network.ts';
+import type { Outlook, Step } from '../../declare/step.ts';
+import type { Desired } from '../../declare/subsystem.ts';
+import type { Topic } from '../../facts/facts.ts';
+import type { ServiceLook } from './service-look.ts';
+
+/** A machine, what it has to be, and what is known of what it is. */
+export interface Comparison {
+  readonly host: Host;
+  readonly desired: Desired;
+  /** What the machine is known to be; without it the machine is asked. */
+  readonly applied: Desired | undefined;
+  readonly known: Known;
+}
+
+/** What was seen just before, so that the machine is not asked again. */
+export interface Known {
+  /** Files that `layServiceFiles` has written. */
+  readonly laid?: ReadonlySet<string>;
+  /** A look that subsystems share; without, the machine is asked about the subsystem's own services. */
+  readonly look?: ServiceLook;
+  readonly network?: NetworkState;
+  /** Media that steps before this set, which in a dry run are not set yet. */
+  readonly media?: Outlook['media'];
+}
+
+interface Spec {
+  readonly title: string;
+  readonly make: (host: Host) => Promise<void>;
+  /** The facts that are different afterwards. */
+  readonly touches?: readonly Topic[];
+}
+
+/**
+ * A difference between the machine and what a subsystem renders, as the step that removes it. The journal does not keep
+ * it: the next start finds the difference again. It is taken back together with all others of its subsystem, by
+ * converging on the stored configuration: only that finds what a failed step has done.
+ */
+export function difference({ title, make, touches = [] }: Spec): Step {
+  return Object.freeze({
+    ...{ nature: 'ensure' as const, kind: '', of: {}, title, touches, claims: [], decides: false },
+    foresee: (outlook: Outlook) => outlook,
+    look: async () => ({ was: undefined, before: '' }),
+    kept: () => '',
+    perform: (host: Host) => make(host),
+    remains: async () => false,
+    undo: async () => {},
+  });
+}

@@ -1,0 +1,65 @@
+import type { Step } from '../../declare/step.ts';
+import type { DesiredFile } from '../../declare/subsystem.ts';
+import { type Comparison, difference } from './difference.ts';
+
+export interface FileDifferences {
+  readonly steps: readonly Step[];
+  /** The paths of the files that become others, and of those that were written just before. */
+  readonly written: readonly string[];
+}
+
+/** The service manager reads its files again after the last of them. */
+export async function fileDifferences({ host, desired, applied, known }: Comparison): Promise<FileDifferences> {
+  const { files = [], owns = [] } = desired;
+  const before = new Map(applied?.files?.map((file) => [file.path, file]));
+  const wanted = new Set(files.map(({ path }) => path));
+  const steps: Step[] = [];
+  const written: string[] = [];
+  let reread = false;
+  for (const file of files) {
+    const { path, content, encoding, forServiceManager } = file;
+    const old = before.get(path);
+    const actual =
+      old === undefined ? await host.files.read(path, encoding === undefined ? {} : { encoding }) : old.content;
+    if (actual === content) {
+      if (known.laid?.has(path) === true) written.push(path);
+      continue;
+    }
+    written.push(path);
+    reread ||= forServiceManager === true;
+    steps.push(content === undefined ? removal(path) : writing(file, content));
+  }
+  const there =
+    applied === undefined
+      ? await Promise.all(owns.map((beginning) => host.files.beginning(beginning)))
+      : [[...before.keys()]];
+  for (const path of there.flat()) {
+    if (wanted.has(path)) continue;
+    written.push(path);
+    reread ||= before.get(path)?.forServiceManager === true;
+    steps.push(removal(path));
+  }
+  return { steps: reread ? [...steps, rereading(known)] : steps, written };
+}
+
+function writing({ path, mode, encoding }: DesiredFile, content: string): Step {
+  const options = { ...(mode === undefined ? {} : { mode }), ...(encoding === undefined ? {} : { encoding }) };
+  return difference({ title: `write ${path}`, make: ({ files }) => files.write(path, content, options) });
+}
+
+function removal(path: string): Step {
+  return difference({ title: `remove ${path}`, make: ({ files }) => files.remove(path) });
+}
+
+function rereading({ look }: Comparison['known']): Step {
+  return difference({
+    title: 'let the service manager read its files again',
+    async make({ services }) {
+      try {
+        await services.reread();
+      } finally {
+        look?.forget();
+      }
+    },
+  });
+}

@@ -1,0 +1,62 @@
+import type { Host } from '../../../host/ports/index.ts';
+import { sentenceList } from '../../../lib/text.ts';
+import { failed } from '../../declare/errors.ts';
+import type { Step } from '../../declare/step.ts';
+import { type Comparison, difference, type Known } from './difference.ts';
+
+/** `written` has the files of the subsystem that became others. */
+export async function serviceDifferences(
+  { host, desired: { services: desired = [] }, applied, known }: Comparison,
+  written: readonly string[],
+): Promise<readonly Step[]> {
+  const before = new Map(applied?.services?.map((service) => [service.name, service]));
+  const unknown = desired.map((service) => service.name).filter((name) => !before.has(name));
+  const asked = unknown.length === 0 ? undefined : await (known.look?.states(unknown) ?? host.services.states(unknown));
+  const steps: Step[] = [];
+  const reloading: string[] = [];
+  for (const { name, running, onChange, readAtStart } of desired) {
+    const old = before.get(name);
+    const state = asked?.get(name);
+    const runs = old?.running ?? state?.running ?? false;
+    if (!running) {
+      if (runs || state?.enabled === true) steps.push(order('stop', name, known));
+    } else if (!runs || state?.enabled === false) {
+      if (state?.installed === false) throw failed(`This machine has no ${name}.`);
+      steps.push(order('start', name, known));
+    } else if (old !== undefined && old.readAtStart !== readAtStart) {
+      steps.push(order('restart', name, known));
+    } else if (written.length > 0) {
+      // Without knowledge of what it was started with, only a restart is sure to have it read everything.
+      const restart = onChange === 'restart' || (old === undefined && readAtStart !== undefined);
+      if (restart) steps.push(order('restart', name, known));
+      else if (onChange === 'reload') reloading.push(name);
+    }
+  }
+  return reloading.length === 0 ? steps : [...steps, reload(reloading, known)];
+}
+
+function order(what: 'start' | 'stop' | 'restart', name: string, known: Known): Step {
+  return difference({
+    title: `${what} ${name}`,
+    make: forgetting(known, ({ services }) => services[what](name)),
+    touches: ['services'],
+  });
+}
+
+function reload(names: readonly string[], known: Known): Step {
+  return difference({
+    title: `reload ${sentenceList(names)}`,
+    make: forgetting(known, ({ services }) => services.reload(names)),
+  });
+}
+
+/** The shared look is forgotten also after a failure, for something may have been done before. */
+function forgetting({ look }: Known, make: (host: Host) => Promise<void>): (host: Host) => Promise<void> {
+  return async (host) => {
+    try {
+      await make(host);
+    } finally {
+      look?.forget();
+    }
+  };
+}
