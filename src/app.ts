@@ -6,6 +6,7 @@ import { user } from './areas/account/users.ts';
 import { domainRule, sambaDomainRule } from './areas/directoryservice/domain-rule.ts';
 import { catalogue, management, stepKinds } from './areas/index.ts';
 import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
+import { isToken, KeyRing } from './areas/keys/key-ring.ts';
 import { portRule } from './areas/services/ports.ts';
 import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
@@ -137,8 +138,10 @@ export async function openApp(parts: AppParts): Promise<App> {
     const record = root();
     return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
   };
+  const keyRing = new KeyRing(() => engine.world.view, now);
   const authenticator = new Authenticator(passwords, hashOf, {
     now,
+    keys: { isToken, admit: (key) => keyRing.admit(key) },
     budget,
     refused: (login) => {
       log.warn(login, 'login refused');
@@ -168,6 +171,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       backupFiles: backupFilesOf(engine),
       mail: mailer,
       issueToken: () => authenticator.issueToken(),
+      keyUses: keyRing,
     },
     shown,
     connections,

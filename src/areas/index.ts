@@ -32,6 +32,7 @@ import { jail } from './jails/jails.ts';
 import { jailMountPoint } from './jails/mountpoints.ts';
 import { jailStepKinds } from './jails/steps.ts';
 import { jailTemplate } from './jails/templates.ts';
+import { keyRecord, removedKey } from './keys/key.ts';
 import { config as configFiles } from './management/config.ts';
 import { confirmation } from './management/confirmation.ts';
 import { drift } from './management/drift.ts';
@@ -39,6 +40,7 @@ import { email } from './management/email.ts';
 import { events } from './management/events.ts';
 import { found } from './management/found.ts';
 import { jobs } from './management/jobs.ts';
+import { keys } from './management/keys.ts';
 import { occupants } from './management/occupants.ts';
 import { plan } from './management/plan.ts';
 import { plugins } from './management/plugins.ts';
@@ -201,6 +203,8 @@ export const catalogue: readonly Resource[] = [
   replicationKey,
   alertNote,
   notice,
+  keyRecord,
+  removedKey,
 ];
 
 /** Our own interface, `/api/holdfast/v1/`. */
@@ -218,6 +222,7 @@ export const management: readonly Section[] = [
   occupants,
   plugins,
   email,
+  keys,
   tokens,
   virtual,
 ];

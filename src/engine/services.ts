@@ -1,4 +1,5 @@
 import type { RequestContext } from './change/request.ts';
+import type { Act } from './declare/access.ts';
 import type { Configuration } from './declare/resource.ts';
 import type { Subsystem } from './declare/subsystem.ts';
 import type { Engine } from './engine.ts';
@@ -16,6 +17,19 @@ export interface Services {
   issueToken(): { readonly token: string; readonly until: string };
   /** A dry run: what a request would do to the machine. Throws what would refuse the request. */
   plan(request: PlannedRequest, context: RequestContext): Promise<unknown>;
+  /** What a request would do, by its method and path; `open` if every key may send it; undefined without a resource. */
+  actOf(method: string, path: string): Act | 'open' | undefined;
+  /** When and from where each key was last used, by its id. */
+  readonly keyUses: KeyUses;
+}
+
+export interface KeyUses {
+  get(key: number): KeyUse | undefined;
+}
+
+export interface KeyUse {
+  readonly at: string;
+  readonly address: string;
 }
 
 /** A request of the document's API. */

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Access } from '../engine/declare/access.ts';
 import { ChecksBusy, longestPassword, type Passwords } from '../engine/passwords.ts';
 import { connectionOf } from './client-connection.ts';
 import { LoginBudget, type Source, sourceOf } from './login-budget.ts';
@@ -9,6 +10,8 @@ import { type RefusedLogin, RefusedLogins } from './refused-logins.ts';
 /** The account that a request is authenticated as. */
 export interface Principal {
   readonly name: string;
+  /** What it may do; undefined for the account that may do everything. */
+  readonly access?: Access;
 }
 
 /**
@@ -17,6 +20,19 @@ export interface Principal {
 export interface Refusal {
   /** Seconds after which to try again; undefined for a credential that is missing or wrong. */
   readonly retryAfter: number | undefined;
+  /** Why a key is refused, for the program that has it. */
+  readonly message?: string;
+}
+
+/** Checks keys of programs, which need no slow hash. */
+export interface Keys {
+  isToken(text: string): boolean;
+  /** The principal, a sentence why the key is refused, or undefined for a key that there never was. */
+  admit(key: {
+    readonly token: string;
+    readonly user: string | undefined;
+    readonly address: string;
+  }): Principal | string | undefined;
 }
 
 /** Returns the current password hash of an account that may use the API, and undefined for any other name. */
@@ -27,6 +43,7 @@ export interface AuthenticatorOptions {
   /** Called for refused logins, at a limited rate. */
   readonly refused?: (login: RefusedLogin) => void;
   readonly budget?: LoginBudget;
+  readonly keys?: Keys;
 }
 
 /**
@@ -50,12 +67,14 @@ export class Authenticator {
   /** Digests of the issued tokens, with their expiry times. */
   readonly #tokens = new Map<string, number>();
   readonly #now: () => number;
+  readonly #keys: Keys | undefined;
 
   constructor(
     passwords: Passwords,
     hashOf: HashOf,
-    { now = Date.now, refused = () => {}, budget = new LoginBudget() }: AuthenticatorOptions = {},
+    { now = Date.now, refused = () => {}, budget = new LoginBudget(), keys }: AuthenticatorOptions = {},
   ) {
+    this.#keys = keys;
     this.#passwords = passwords;
     this.#hashOf = hashOf;
     this.#now = now;
@@ -85,8 +104,22 @@ export class Authenticator {
     }
     const [, token] = /^Token +([\w-]+)\s*$/i.exec(header) ?? [];
     if (token !== undefined) return this.#admitToken(token, message);
+    const [, bearer] = /^Bearer +(\w+)\s*$/i.exec(header) ?? [];
+    if (bearer !== undefined) return this.#admitKey(bearer, undefined, message.socket);
     const credentials = readBasic(header);
-    return credentials === undefined ? wrongCredential : this.#admitUnknown(digest, credentials, message.socket);
+    if (credentials === undefined) return wrongCredential;
+    const { name, password } = credentials;
+    if (this.#keys?.isToken(password) === true) return this.#admitKey(password, name, message.socket);
+    return this.#admitUnknown(digest, credentials, message.socket);
+  }
+
+  /** Admits a key. Refused ones are not counted as guesses: 256 random bits cannot be guessed. */
+  #admitKey(token: string, user: string | undefined, socket: Socket): Principal | Refusal {
+    const address = connectionOf(socket).remote;
+    const found = this.#keys?.isToken(token) ? this.#keys.admit({ token, user, address }) : undefined;
+    if (typeof found === 'object') return found;
+    this.#refused.note({ address, account: (user ?? 'key').slice(0, longestShown), reason: 'wrong credential' });
+    return found === undefined ? wrongCredential : { retryAfter: undefined, message: found };
   }
 
   /** Admits a token instead of a password. Any request with the token uses it up, also one that is refused. */

@@ -5,13 +5,15 @@ import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { longestConfirm } from '../engine/change/confirm.ts';
+import type { Access, Act } from '../engine/declare/access.ts';
 import { Fault, refused } from '../engine/declare/errors.ts';
 import type { Section } from '../engine/declare/operation.ts';
 import { publicName, publicRelease } from '../engine/declare/public-release.ts';
 import type { Profile } from '../engine/declare/resource.ts';
-import type { Engine, Log, RequestContext } from '../engine/engine.ts';
+import { type Engine, isKeptResource, type Log, type RequestContext } from '../engine/engine.ts';
 import type { PlannedRequest, Services } from '../engine/services.ts';
 import { messageOf, quote } from '../lib/text.ts';
+import { Acts, memberFilter } from './acts.ts';
 import { type Answer, faultAnswer, json, jsonText, jsonType, nothing, sentence } from './answer.ts';
 import type { Authenticator, Principal, Refusal } from './authenticator.ts';
 import { Bodies } from './bodies.ts';
@@ -51,7 +53,7 @@ export interface ServerParts {
   readonly version: string;
   /** The management interface, and what its operations work with. */
   readonly management: readonly Section[];
-  readonly services: Omit<Services, 'plan'>;
+  readonly services: Omit<Services, 'plan' | 'actOf'>;
   /** When each connection was opened or last answered. A later request on it proves that traffic passes both ways. */
   readonly shown: WeakMap<Socket, number>;
   readonly connections: Connections;
@@ -63,6 +65,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The authenticated principal; the `onRequest` hook sets it before any handler runs. */
     principal: Principal;
+    /** What the request would do, for a principal that may not do everything. */
+    act: Act | undefined;
   }
 }
 
@@ -84,10 +88,26 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const controller = new ResourceController(engine, { profile, root });
   const managementRoutes = managementRoutesOf(parts.management, managementRoot.slice(1));
   const managementRouter = new Router(managementRoutes);
+  const acts = new Acts(
+    engine,
+    { documented: router, managed: managementRouter },
+    { document: root, management: managementRoot },
+  );
   const management = new ManagementController({
     ...parts.services,
-    plan: (request, context) => controller.plan(plannedCall(request, context, router)),
+    plan: (request, context) => {
+      const call = plannedCall(request, context, router);
+      const act = acts.planned(call.method, request.path);
+      const problem =
+        act === undefined || act === 'open'
+          ? undefined
+          : (context.access?.problem(act) ?? context.access?.problemIn(act, request.body));
+      if (problem !== undefined) throw new AnswerError(json(403, { error: problem }));
+      return controller.plan(call);
+    },
+    actOf: (method, path) => acts.planned(methodNamed(method), path),
   });
+  const withoutSecretMembers = memberFilter(secretNamesOf(engine));
   // Generated on the first request for it: it costs a third of the processor time of the daemon's start.
   let description: ServedText | undefined;
   const prefix = randomBytes(4).toString('hex');
@@ -113,6 +133,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   // Declared, so that requests have one shape for the JavaScript engine, with and without a principal.
   app.decorateRequest('principal');
+  app.decorateRequest('act');
   app.server.on('connection', (socket) => {
     shown.set(socket, performance.now());
     connections.add(socket);
@@ -144,6 +165,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const pass = (admitted: Principal | Refusal) => {
       if (!('name' in admitted)) return write(reply, refusal(request, admitted));
       request.principal = admitted;
+      const forbidden = admitted.access && forbiddenProblem(request, admitted.access);
+      if (forbidden !== undefined) return write(reply, json(403, { error: forbidden }));
       if (raw.headers['content-length'] !== undefined || raw.headers['transfer-encoding'] !== undefined)
         answers.set(raw, reply.raw);
       connections.proven(raw.socket);
@@ -290,7 +313,8 @@ export function buildServer(parts: ServerParts): FastifyInstance {
           `${request.method} ${split(request.url).path}: unknown fields`,
         );
       }
-      write(reply, isRead ? tagged(answer, request.headers['if-none-match']) : answer);
+      const shown = request.principal.access?.readsSecrets === false ? withoutSecrets(answer) : answer;
+      write(reply, isRead ? tagged(shown, request.headers['if-none-match']) : shown);
     };
     const failed = (error: unknown) => {
       if (error instanceof AnswerError) return write(reply, error.answer);
@@ -330,6 +354,14 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     }
   }
 
+  /** Why a key may not send this request, judged before its body is read. Notes what the request would do. */
+  function forbiddenProblem(request: FastifyRequest, access: Access): string | undefined {
+    const intent = acts.routed(request.routeOptions.url, methodOf(request), split(request.url).path);
+    if (intent === undefined || intent === 'open') return undefined;
+    request.act = intent;
+    return access.problem(intent);
+  }
+
   function matchOf(plain: string | undefined): Match | undefined {
     return plain?.startsWith(`${root.slice(1)}/`) ? router.match(plain.slice(root.length)) : undefined;
   }
@@ -342,6 +374,13 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (method !== 'GET') return request.method !== 'OPTIONS' || method !== undefined;
     const operation = matchOf(plainPath(split(request.url).path))?.route.operations.get(method);
     return operation !== undefined && 'action' in operation;
+  }
+
+  /** Keys without the right to it do not read secrets and raw lines, in which people write passwords too. */
+  function withoutSecrets(answer: Answer): Answer {
+    const { body, type } = answer;
+    if (body === undefined || type !== jsonType) return answer;
+    return { ...answer, body: withoutSecretMembers(body) };
   }
 
   /** Unexpected error: log the details, answer with the request id. */
@@ -366,14 +405,35 @@ interface Target {
 function partsOf(request: FastifyRequest, query: string) {
   return {
     query,
-    body: ({ needed }: { readonly needed: boolean }) => bodyOf(request, needed),
+    body: ({ needed }: { readonly needed: boolean }) => permittedBody(request, bodyOf(request, needed)),
     context: {
       actor: request.principal.name,
       request: request.id,
+      access: request.principal.access,
       connection: clientConnectionOf(request),
       ...confirmIn(query),
     },
   };
+}
+
+/** The body, if the principal may send it. Every operation gets its body here. */
+function permittedBody({ act, principal: { access } }: FastifyRequest, body: unknown): unknown {
+  const problem = access && act && access.problemIn(act, body);
+  if (problem !== undefined) throw new AnswerError(json(403, { error: problem }));
+  return body;
+}
+
+/** The names of the fields that have secrets or raw lines. */
+function secretNamesOf({ resources }: Engine): ReadonlySet<string> {
+  return new Set(
+    resources
+      .filter(isKeptResource)
+      .flatMap(({ fields }) =>
+        Object.entries(fields).flatMap(([name, { secret, raw, use }]) =>
+          (secret || raw === true) && use !== 'hidden' ? [name] : [],
+        ),
+      ),
+  );
 }
 
 /** Reads `confirm_within` from the query. */
@@ -388,13 +448,18 @@ function confirmIn(query: string): { readonly confirmWithin?: number } {
 }
 
 /** The call for the dry run of a request. */
-function plannedCall({ method, path, body }: PlannedRequest, context: RequestContext, router: Router<Route>): Call {
+function plannedCall(
+  { method, path, body }: PlannedRequest,
+  context: RequestContext,
+  router: Router<Route>,
+): Call & { readonly method: Method } {
   const match = router.match(plainPath(path) ?? '');
-  const operation = [...(match?.route.operations ?? [])].find(([name]) => name === method)?.[1];
-  if (match === undefined || operation === undefined)
+  const [known, operation] = [...(match?.route.operations ?? [])].find(([name]) => name === method) ?? [];
+  if (match === undefined || known === undefined || operation === undefined)
     throw refused('Expected the method, path and body of a request that changes records, such as POST sharing/cifs/.');
   const { actor, request } = context;
   return {
+    method: known,
     match,
     operation,
     query: '',
@@ -412,13 +477,17 @@ function isFromBrowser({ headers }: FastifyRequest): boolean {
   return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
 
-function refusal(request: FastifyRequest, { retryAfter }: Refusal): Answer {
+function refusal(request: FastifyRequest, { retryAfter, message }: Refusal): Answer {
   if (retryAfter !== undefined)
     return json(
       429,
       { error: `Too many login attempts. Send this request again in ${retryAfter} s.` },
       { 'retry-after': String(retryAfter) },
     );
+  const headers: Readonly<Record<string, string>> =
+    request.headers['x-requested-from'] === 'WebUI' ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' };
+  // The program has a key that was once accepted, or is limited: it learns why it is refused.
+  if (message !== undefined) return json(401, { error: message }, headers);
   // A page that sends requests by script handles the 401 itself: it must not cause a prompt of the browser (gaps 1.1).
   return nothing(
     401,
@@ -470,7 +539,10 @@ function split(url: string): { readonly path: string; readonly query: string } {
 /** The effective method: HEAD is a GET without a body, and a header may override the method (gaps 1.3). */
 function methodOf(request: FastifyRequest): Method | undefined {
   const override = request.headers['x-http-method-override'];
-  const method = typeof override === 'string' ? override.toUpperCase() : request.method;
+  return methodNamed(typeof override === 'string' ? override.toUpperCase() : request.method);
+}
+
+function methodNamed(method: string): Method | undefined {
   if (method === 'HEAD') return 'GET';
   return method === 'POST' || method === 'PUT' || method === 'DELETE' || method === 'GET' ? method : undefined;
 }

@@ -35,6 +35,16 @@ export const preparations: Readonly<Record<string, (world: Furnished) => Promise
     const file = await api.expect(200, 'POST', `${managementRoot}/config/backup`);
     return { body: { file: JSON.parse(JSON.stringify(file)) } };
   },
+  getKey: (world) => madeKey(world),
+  updateKey: (world) => madeKey(world),
+  removeKey: (world) => madeKey(world),
+  mayKey: (world) => madeKey(world),
+  listKeys: async (world) => ({ ...(await madeKey(world)), params: {} }),
+  async listRemovedKeys(world) {
+    const { params } = await madeKey(world);
+    await world.api.expect(204, 'DELETE', `${managementRoot}/keys/${params?.['id']}`);
+    return {};
+  },
   listFound: async (world) => foundByHand(world).then(() => ({})),
   takeOver: (world) => foundByHand(world),
   async installPlugin({ api }) {
@@ -46,6 +56,11 @@ export const preparations: Readonly<Record<string, (world: Furnished) => Promise
     return {};
   },
 };
+
+async function madeKey({ api }: Furnished): Promise<Example> {
+  const { id } = await api.expect(201, 'POST', `${managementRoot}/keys`, { name: 'one', role: 'operator' });
+  return { params: { id: String(id) } };
+}
 
 /** A job that runs until it is aborted. */
 function startedJob({ engine }: Furnished): Example {

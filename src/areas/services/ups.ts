@@ -1,4 +1,4 @@
-import { choice, flag, integer, nullable, refine, required, secret, text } from '../../engine/declare/fields.ts';
+import { choice, flag, integer, nullable, raw, refine, required, secret, text } from '../../engine/declare/fields.ts';
 import { configLines, mailAddresses, port } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
@@ -71,7 +71,7 @@ export const upsSettings = singleton('services/ups', {
       max: 86_400,
       initial: 30,
     }),
-    ups_shutdowncmd: required(text({ description: 'Command line that shuts the machine down, as root.' })),
+    ups_shutdowncmd: required(raw(text({ description: 'Command line that shuts the machine down, as root.' }))),
     ups_nocommwarntime: nullable(
       integer({
         description: 'Seconds between two warnings that the UPS does not answer; 300 when null.',

@@ -1,5 +1,6 @@
 import type { LayeredDraft } from '../configuration/draft.ts';
 import type { RecordChange } from '../configuration/tables.ts';
+import type { Access } from '../declare/access.ts';
 import type { Configuration } from '../declare/resource.ts';
 import type { OpenPlan } from '../plan/journal.ts';
 import type { ClientConnection, Provisional } from './confirm.ts';
@@ -12,6 +13,8 @@ export interface RequestContext {
   readonly connection?: ClientConnection;
   /** Seconds within which the change must be confirmed, or it is reverted; 0 keeps it without confirmation. */
   readonly confirmWithin?: number;
+  /** What the principal may do; undefined for one that may do everything. */
+  readonly access?: Access | undefined;
 }
 
 /** The change of one request in the queue. */

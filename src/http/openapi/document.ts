@@ -34,7 +34,7 @@ export function openApi(
       ].join(' '),
     },
     servers: [{ url: '/' }],
-    security: [{ basic: [] }],
+    security: [{ basic: [] }, { bearer: [] }],
     tags: [...resources.map((resource) => ({ name: resource.path, description: resource.description })), ...own.tags],
     paths: {
       ...Object.fromEntries(
@@ -43,7 +43,14 @@ export function openApi(
       ...own.paths,
     },
     components: {
-      securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
+      securitySchemes: {
+        basic: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'root and its password, or the name of a key and the key.',
+        },
+        bearer: { type: 'http', scheme: 'bearer', description: 'A key, as POST keys shows it.' },
+      },
       schemas: {
         ...Object.fromEntries(resources.flatMap(schemasOf)),
         ...own.schemas,

@@ -68,7 +68,7 @@ export function jsonAnswer(description: string, schema: JsonObject): JsonObject 
 export function faultsOf(changes: boolean): JsonObject {
   return {
     '401': { $ref: '#/components/responses/Unauthorized' },
-    ...(changes && { '403': { $ref: '#/components/responses/Foreign' } }),
+    '403': { $ref: `#/components/responses/${changes ? 'Foreign' : 'Forbidden'}` },
     '404': { $ref: '#/components/responses/NotFound' },
     '429': { $ref: '#/components/responses/Busy' },
   };
@@ -99,7 +99,10 @@ export const responses: JsonObject = {
     'The problems by field, the error as the machine reported it, or a sentence. Nothing was changed.',
     { anyOf: [failure, problems, { type: 'string' }] },
   ),
-  Unauthorized: { description: 'The credential is missing or wrong.' },
+  Unauthorized: {
+    description:
+      'The credential is missing or wrong. For a key that was accepted once, the body says why and since when it is refused.',
+  },
   Busy: {
     description:
       'Too many login attempts: the password was not checked. Clients with a credential that was accepted before never get this answer.',
@@ -110,7 +113,11 @@ export const responses: JsonObject = {
       },
     },
   },
-  Foreign: { description: 'A browser sent the request for a page of another server. Nothing was changed.' },
+  Foreign: {
+    description:
+      'The key lacks the permission that the answer names, or a browser sent the request for a page of another server. Nothing was changed.',
+  },
+  Forbidden: { description: 'The key lacks the permission that the answer names.' },
   Starting: {
     description: 'The daemon is starting. Nothing was changed; send the request again in a few seconds.',
   },

@@ -1,0 +1,105 @@
+import type { Access, Act, Grant, Permission } from '../../engine/declare/access.ts';
+import { contains, type Ip, type Network, parseIp, parseNetwork } from '../../lib/ip.ts';
+import { isObject } from '../../lib/json.ts';
+import { quote } from '../../lib/text.ts';
+import type { Key } from './key.ts';
+import { covers, matches } from './patterns.ts';
+import { isPrivilegedField, privilegeIn } from './privileged.ts';
+import { roles } from './roles.ts';
+
+/** The permissions of a key: those of its role and its own. */
+export function permissionsOf({ role, permissions }: Pick<Key, 'role' | 'permissions'>): readonly Permission[] {
+  return role === '' ? permissions : [...roles[role], ...permissions];
+}
+
+/** What a key may do, decided by its permissions alone. Nothing that they do not name is permitted. */
+export class KeyAccess implements Access {
+  readonly #name: string;
+  readonly #permissions: readonly Permission[];
+  readonly #addresses: readonly Network[];
+  readonly #expires: number | undefined;
+
+  constructor(key: Pick<Key, 'name' | 'role' | 'permissions' | 'addresses' | 'expires'>) {
+    this.#name = key.name;
+    this.#permissions = permissionsOf(key);
+    this.#addresses = key.addresses.map(rangeOf).filter((range) => range !== undefined);
+    this.#expires = key.expires === '' ? undefined : Date.parse(key.expires);
+  }
+
+  get readsSecrets(): boolean {
+    return this.#permissions.some(
+      ({ raw, resources, verbs }) => raw && resources.includes('**') && (verbs.includes('*') || verbs.includes('read')),
+    );
+  }
+
+  problem(act: Act): string | undefined {
+    const fitting = this.#permissions.filter((permission) => fits(permission, act));
+    if (fitting.length === 0) return this.#lacks(act);
+    const why = privilegeIn(act);
+    if (why !== undefined && !fitting.some(({ raw }) => raw))
+      return `${this.#lacks(act)} It requires a permission with raw, because ${why}.`;
+    return undefined;
+  }
+
+  problemIn(act: Act, body: unknown): string | undefined {
+    const { fields } = act;
+    if (fields === undefined || !isObject(body)) return undefined;
+    const fitting = this.#permissions.filter((permission) => fits(permission, act));
+    for (const [name, field] of Object.entries(fields)) {
+      const key = [name, ...field.otherNames].find((one) => Object.hasOwn(body, one));
+      if (key === undefined) continue;
+      const named = fitting.filter((permission) => permission.fields.length === 0 || permission.fields.includes(name));
+      if (named.length === 0) return `${this.#lacks(act)} Its permissions do not include the field ${name}.`;
+      if (!isPrivilegedField(act.declared, name, field) || named.some(({ raw }) => raw)) continue;
+      // Programs send whole records: what stays as it is, or as it is by default, is no use of the right.
+      const reading = field.read(body[key]);
+      const kept = act.before === undefined ? field.initial : act.before[name];
+      const sent = body[key] === null ? field.blank : reading.ok ? reading.value : undefined;
+      if (sent !== undefined && JSON.stringify(sent) === JSON.stringify(kept)) continue;
+      return `The key ${quote(this.#name)} may not set the field ${name} of ${act.resource}: it requires a permission with raw, because the machine uses it with the rights of root.`;
+    }
+    return undefined;
+  }
+
+  problemOfGrant({ permissions, addresses, expires }: Grant): string | undefined {
+    const wider = permissions.find((inner) => !this.#permissions.some((outer) => includes(outer, inner)));
+    const more = `The key ${quote(this.#name)} cannot give another key more rights than it has itself`;
+    if (wider !== undefined) return `${more}: ${wider.verbs.join(', ')} of ${wider.resources.join(', ')}.`;
+    if (this.#expires !== undefined && (expires === undefined || expires > this.#expires))
+      return `${more}: it expires at ${new Date(this.#expires).toISOString()}.`;
+    const isInside = (range: Network | undefined) =>
+      range !== undefined && this.#addresses.some((outer) => outer.bits <= range.bits && contains(outer, range));
+    if (this.#addresses.length > 0 && (addresses.length === 0 || !addresses.map(rangeOf).every(isInside)))
+      return `${more}: it may only be used from ${this.#addresses.length} addresses or networks.`;
+    return undefined;
+  }
+
+  #lacks({ resource, record, verb }: Act): string {
+    const what = record === undefined ? resource : `${resource}/${record}`;
+    return `The key ${quote(this.#name)} lacks the permission for ${quote(verb)} of ${quote(what)}.`;
+  }
+}
+
+/** Whether a permission is about this resource or record, and this verb. */
+function fits({ resources, verbs }: Permission, { resource, record, verb }: Act): boolean {
+  if (!verbs.includes('*') && !verbs.includes(verb)) return false;
+  const path = record === undefined ? resource : `${resource}/${record}`;
+  return resources.some((pattern) => matches(pattern, resource) || matches(pattern, path));
+}
+
+/** Whether a permission includes another one. */
+function includes(outer: Permission, inner: Permission): boolean {
+  return (
+    inner.resources.every((pattern) => outer.resources.some((own) => covers(own, pattern))) &&
+    inner.verbs.every((verb) => outer.verbs.includes('*') || outer.verbs.includes(verb)) &&
+    (outer.fields.length === 0 ||
+      (inner.fields.length > 0 && inner.fields.every((name) => outer.fields.includes(name)))) &&
+    (outer.raw || !inner.raw)
+  );
+}
+
+/** An address is a network with one address. */
+export function rangeOf(text: string): Network | undefined {
+  const ip: Ip | undefined = parseIp(text);
+  return ip === undefined ? parseNetwork(text) : { ...ip, bits: ip.family === 4 ? 32 : 128 };
+}

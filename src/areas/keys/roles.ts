@@ -1,0 +1,46 @@
+import type { Permission } from '../../engine/declare/access.ts';
+
+export const roleNames = ['administrator', 'operator', 'read-only', 'metrics'] as const;
+export type RoleName = (typeof roleNames)[number];
+
+/** The areas of the document without the accounts. */
+const areas = ['directoryservice', 'jails', 'network', 'plugins', 'services', 'sharing', 'storage', 'system', 'tasks'];
+
+/** The permissions of each role. None but the administrator's includes what amounts to root. */
+export const roles: Readonly<Record<RoleName, readonly Permission[]>> = {
+  administrator: [permission(['**'], ['*'], { raw: true })],
+  // Nothing that destroys: no removal, no new pool, no rollback, no detached disk. No accounts, no power, no network.
+  operator: [
+    permission([...areas.map((area) => `${area}/**`), 'holdfast/**'], ['read']),
+    permission(
+      [
+        ...['sharing/*', 'services/*', 'services/iscsi/*', 'storage/volume/*/datasets', 'storage/volume/*/zvols'],
+        ...['storage/dataset', 'storage/task', 'storage/scrub', 'tasks/*', 'system/ntpserver'],
+      ],
+      ['create', 'update', 'run'],
+    ),
+    permission(['storage/disk'], ['update']),
+    permission(['storage/snapshot'], ['create', 'clone']),
+    permission(['storage/volume'], ['scrub', 'online', 'unlock']),
+    permission(['system/alert'], ['dismiss']),
+    permission(['holdfast/jobs', 'holdfast/email', 'holdfast/plan'], ['abortJob', 'sendTestMail', 'planRequest']),
+  ],
+  'read-only': [permission(['**'], ['read'])],
+  metrics: [
+    permission(
+      [
+        ...['storage/volume', 'storage/volume/*/datasets', 'storage/volume/*/zvols', 'storage/dataset', 'storage/disk'],
+        ...['services/services', 'system/alert', 'system/version', 'holdfast/jobs', 'holdfast/schedules'],
+      ],
+      ['read'],
+    ),
+  ],
+};
+
+function permission(
+  resources: readonly string[],
+  verbs: readonly string[],
+  { raw = false }: { readonly raw?: boolean } = {},
+): Permission {
+  return Object.freeze({ resources, verbs, fields: [], raw });
+}
