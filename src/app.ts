@@ -13,6 +13,7 @@ import { AlertWatch } from './areas/system/alert-watch.ts';
 import { machineNames } from './areas/system/machine-names.ts';
 import { Mailer } from './areas/system/mail.ts';
 import { NotificationIntake } from './areas/system/notification-intake.ts';
+import { systemSettings } from './areas/system/settings.ts';
 import { refused } from './engine/declare/errors.ts';
 import type { Profile, Resource } from './engine/declare/resource.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
@@ -102,7 +103,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     },
   );
   const budget = new LoginBudget();
-  const engine = openEngine({
+  const engine: Engine = openEngine({
     problems: [() => loginProblems(budget.attack)],
     resources: parts.resources ?? catalogue,
     stepKinds,
@@ -115,6 +116,8 @@ export async function openApp(parts: AppParts): Promise<App> {
     now,
     passwords,
     version,
+    // The daemon's process has the time zone of a real machine, but not that of a virtual one.
+    ...(host.kind === 'virtual' && { zone: () => engine.world.view.only(systemSettings).stg_timezone }),
     ...(parts.progressed && { progressed: parts.progressed }),
     ...(parts.patience !== undefined && { patience: parts.patience }),
   });

@@ -23,9 +23,10 @@ const body = {
 
 /** An appliance whose clock the test sets, with a snapshot every five minutes of tank and what lies below. */
 async function withTask(t: TestContext, around?: (host: Host) => Host) {
-  const clock = standingClock(new Date(2026, 0, 12, 8, 59, 0, 20).getTime());
+  const clock = standingClock(Date.UTC(2026, 0, 12, 7, 59, 0, 20));
   const one = await appliance({ now: clock.now, ...(around === undefined ? {} : { around }) });
   t.after(() => one[Symbol.asyncDispose]());
+  await one.api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Europe/Berlin' });
   await one.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
     layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }],

@@ -5,11 +5,12 @@ import { standingClock } from '../support/hosts.ts';
 
 const minute = 60_000;
 
-/** An appliance whose clock the test sets, with the volume tank and the dataset tank/papers. A local Monday, a minute to nine. */
+/** An appliance whose clock the test sets, with the volume tank and the dataset tank/papers. A Monday, a minute to nine in Berlin. */
 async function onMonday(t: TestContext) {
-  const clock = standingClock(new Date(2026, 0, 12, 8, 59, 0, 20).getTime());
+  const clock = standingClock(Date.UTC(2026, 0, 12, 7, 59, 0, 20));
   const one = await appliance({ now: clock.now });
   t.after(() => one[Symbol.asyncDispose]());
+  await one.api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Europe/Berlin' });
   await one.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
     layout: [{ vdevtype: 'mirror', disks: ['ada0', 'ada1'] }],
@@ -100,6 +101,21 @@ test('a task that is switched off rests, and the schedule of one that is on is t
   await one.api.expect(200, 'PUT', 'storage/task/1/', { task_enabled: false });
   await pass(5);
   assert.deepEqual(await snapshotsOf(one), []);
+});
+
+test('another time zone moves the times of a task, and is in the names of its snapshots', async (t) => {
+  const { one, pass } = await onMonday(t);
+  await one.api.expect(201, 'POST', 'storage/task/', {
+    task_filesystem: 'tank/papers',
+    task_begin: '17:00',
+    task_end: '23:00',
+  });
+  const next = async () => (await one.api.list('/api/holdfast/v1/schedules'))[0]?.['next'];
+  assert.equal(await next(), '2026-01-12T17:00:00+01:00');
+  await one.api.expect(200, 'PUT', 'system/settings/', { stg_timezone: 'Asia/Tokyo' });
+  assert.equal(await next(), '2026-01-12T17:00:00+09:00');
+  await pass(1);
+  assert.deepEqual(await snapshotsOf(one), ['tank/papers@auto-20260112.1700-2w']);
 });
 
 test('retention deletes what a task made when its time is over, and nothing else', async (t) => {
