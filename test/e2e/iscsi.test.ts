@@ -203,6 +203,11 @@ test('V1 V4 V5 V7: numbers as texts, -1 and null, a speed as a number', async ()
     (await api.expect(200, 'PUT', `${at('targettoextent')}${second['id']}/`, { iscsi_lunid: '7' }))['iscsi_lunid'],
     7,
   );
+  assert.equal(
+    (await api.expect(200, 'PUT', `${at('targettoextent')}${second['id']}/`, { iscsi_lunid: null }))['iscsi_lunid'],
+    1,
+    'the smallest that is free, also in an update',
+  );
   // V3
   assert.equal(
     (await api.expect(201, 'POST', at('target'), { iscsi_target_name: 'u', iscsi_target_mode: 'iscsi', pool: 'tank' }))[

@@ -25,12 +25,9 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
       integer({ description: 'LUN; the lowest free number unless sent.', min: 0, max: highestLun }),
     ),
   },
-  complete({ record, before, sent, view, facts }) {
-    if (record.iscsi_lunid !== null) return {};
-    // An update with null keeps the current LUN.
-    if (before !== undefined && before.iscsi_target === record.iscsi_target && sent.iscsi_lunid === null)
-      return { iscsi_lunid: before.iscsi_lunid };
-    return { iscsi_lunid: nextLun(record.iscsi_target, view, facts.targets.firstLun) };
+  complete({ record: { id, iscsi_target, iscsi_lunid }, view, facts }) {
+    if (iscsi_lunid !== null) return {};
+    return { iscsi_lunid: nextLun({ association: id, target: iscsi_target }, view, facts.targets.firstLun) };
   },
   onRemove({ draft, record, sent }) {
     const target = draft.get(iscsiTarget, record.iscsi_target);
@@ -40,9 +37,12 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
 });
 
 /** The lowest LUN that is free at the target, starting with the first one that the target engine supports. */
-function nextLun(target: number, view: View, first: number): number {
+function nextLun({ association, target }: { association: number; target: number }, view: View, first: number): number {
   const taken = new Set(
-    view.having(iscsiTargetToExtent, 'iscsi_target', target).map((association) => association.iscsi_lunid),
+    view
+      .having(iscsiTargetToExtent, 'iscsi_target', target)
+      .filter(({ id }) => id !== association)
+      .map(({ iscsi_lunid }) => iscsi_lunid),
   );
   let free = first;
   while (taken.has(free)) free += 1;
