@@ -34,6 +34,12 @@ test('settings are kept without asking anybody while they are not enabled', asyn
     ['nowhere.example.com', 'rid', 60, null],
   );
   assert.equal(await host.domain.membership(), undefined);
+  // What the whole domain does cannot be narrowed.
+  const narrowed = await api.put(address, { ad_userdn: 'ou=people,dc=example,dc=com', ad_groupdn: 'ou=groups' });
+  assert.equal(narrowed.status, 409);
+  assert.match(narrowed.text, /"ad_groupdn":\["Expected null: .*"ad_userdn":\["Expected null: /);
+  for (const empty of [null, ''])
+    assert.equal((await api.expect(200, 'PUT', address, { ad_userdn: empty }))['ad_userdn'], null);
   // Gaps 3.1: a server that is given has to answer in any case.
   const deaf = await api.put(address, { ad_enable: false, ad_gcname: 'dc1.corp.example.com:4000' });
   assert.equal(deaf.status, 409);

@@ -6,12 +6,13 @@ import {
   hidden,
   integer,
   nullable,
-  readOnly,
   reference,
+  refine,
   secret,
   text,
 } from '../../engine/declare/fields.ts';
 import type { RecordOf, SentOf } from '../../engine/declare/resource.ts';
+import { quote } from '../../lib/text.ts';
 import { netbiosName } from '../services/cifs.ts';
 import { idmapKinds } from './idmap.ts';
 
@@ -97,12 +98,8 @@ export const domainFields = {
       onRemove: { becomes: null },
     }),
   ),
-  ad_userdn: readOnly(
-    nullable(text({ description: 'Base of users; always null, because Samba gets it from the domain.', max: 1024 })),
-  ),
-  ad_groupdn: readOnly(
-    nullable(text({ description: 'Base of groups; always null, because Samba gets it from the domain.', max: 1024 })),
-  ),
+  ad_userdn: wholeDomain('users'),
+  ad_groupdn: wholeDomain('groups'),
   ad_timeout: integer({ description: 'Timeout in seconds for answers of the domain.', min: 1, max: 600, initial: 60 }),
   ad_dns_timeout: integer({
     description: 'Timeout in seconds for DNS queries that find the domain.',
@@ -151,6 +148,15 @@ export const domainFields = {
 
 export type DomainSettings = RecordOf<typeof domainFields>;
 export type DomainSent = SentOf<typeof domainFields>;
+
+/** Stored so that records have the field, which releases of the public API could not set (gaps 3.1). */
+function wholeDomain(what: 'users' | 'groups') {
+  return nullable(
+    refine(text({ description: `Container of ${what}; always null.`, max: 1024 }), (value) =>
+      value === '' ? undefined : `Expected null: Samba finds ${what} in the whole domain, got ${quote(value)}.`,
+    ),
+  );
+}
 
 function server(description: string): Field<string, 'plain'> {
   return text({

@@ -18,6 +18,7 @@ import { machineZone } from '../../engine/declare/schedule.ts';
 import type { Endpoint } from '../../host/ports/web.ts';
 import { quote } from '../../lib/text.ts';
 import { certificate, type Pair, pairOf } from './certificate.ts';
+import { keyboardProblem } from './keyboards.ts';
 import { serveEndpoints, setZone } from './steps.ts';
 import { tlsProblem } from './x509.ts';
 
@@ -105,20 +106,18 @@ export const systemSettings = singleton(
       stg_guihttpsredirect: flag(true, {
         description: 'Whether HTTP redirects to HTTPS when stg_guiprotocol is https.',
       }),
-      stg_language: text({
-        description: 'Language code of a user interface.',
-        max: 20,
-        initial: 'en',
-        pattern: /^[a-z]{2,3}([_-][A-Za-z]{2,8})?$/,
-        rule: 'Expected a language code, as en or pt-br.',
-      }),
-      stg_kbdmap: text({
-        description:
-          'Keyboard layout of the console, as de or us, with an optional variant after a dot, as de.nodeadkeys.',
-        max: 60,
-        pattern: /^[a-z]{2,}(\.[a-z0-9_-]+)*$/,
-        rule: 'Expected a keyboard layout, as de or de.nodeadkeys.',
-      }),
+      stg_language: refine(
+        text({ description: 'Language code of a user interface.', max: 20, initial: 'en' }),
+        languageProblem,
+      ),
+      stg_kbdmap: refine(
+        text({
+          description:
+            'Keyboard layout of the console, as de or us, with an optional variant after a dot, as de.nodeadkeys.',
+          max: 60,
+        }),
+        keyboardProblem,
+      ),
       stg_timezone: refine(
         text({ description: 'Time zone of the machine.', max: 120, initial: 'America/Los_Angeles' }),
         zoneProblem,
@@ -215,6 +214,13 @@ export function entrancesOf(view: View, settings: Settings): readonly Endpoint[]
     ...(sends ? [{ address, port: stg_guiport, ...plain }] : []),
     ...(typeof tls === 'object' ? [{ address, port: stg_guihttpsport, tls: { chain: tls.chain, key: tls.key } }] : []),
   ]);
+}
+
+function languageProblem(code: string): string | undefined {
+  const languages = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });
+  const isCode = /^[a-z]{2,3}([_-][A-Za-z]{2,8})?$/.test(code);
+  if (code === '' || (isCode && languages.of(code.replace('_', '-')) !== undefined)) return undefined;
+  return `Expected the code of a language, as en or pt-br, got ${quote(code)}.`;
 }
 
 function zoneProblem(zone: string): string | undefined {

@@ -1,3 +1,4 @@
+import { keyboardOf } from '../../areas/system/keyboards.ts';
 import { syslogLevels, syslogTarget, systemSettings } from '../../areas/system/settings.ts';
 import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
@@ -60,13 +61,13 @@ const rsyslogd: Checker = {
 };
 
 /** `/etc/default/keyboard`, read by a shell at every boot; setupcon applies it to the console. */
-export function keyboardDefaults(layout: string): string {
-  const [name = 'us', ...variant] = layout === '' ? [] : layout.split('.');
+export function keyboardDefaults(name: string): string {
+  const { layout, variant } = keyboardOf(name) ?? { layout: 'us', variant: '' };
   return lines(
     '# Written by Holdfast.',
     'XKBMODEL="pc105"',
-    `XKBLAYOUT="${name}"`,
-    `XKBVARIANT="${variant.join('_')}"`,
+    `XKBLAYOUT="${layout}"`,
+    `XKBVARIANT="${variant}"`,
     'XKBOPTIONS=""',
     'BACKSPACE="guess"',
   );
