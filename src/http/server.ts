@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { longestConfirm } from '../engine/change/confirm.ts';
-import type { Access, Act } from '../engine/declare/access.ts';
+import { type Access, type Act, Forbidden } from '../engine/declare/access.ts';
 import { Fault, refused } from '../engine/declare/errors.ts';
 import type { Section } from '../engine/declare/operation.ts';
 import { publicName, publicRelease } from '../engine/declare/public-release.ts';
@@ -319,6 +319,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const failed = (error: unknown) => {
       if (error instanceof AnswerError) return write(reply, error.answer);
       if (error instanceof ChangedMeanwhile) return write(reply, json(412, { error: error.message }));
+      if (error instanceof Forbidden) return write(reply, json(403, { error: error.message }));
       if (error instanceof QueryError) return write(reply, json(400, { error: error.message }));
       const known = faultAnswer(error, {
         method: request.method,

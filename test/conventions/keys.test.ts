@@ -127,6 +127,20 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   ],
   'read-only': [],
   metrics: [],
+  provisioner: [
+    ...['POST sharing/cifs', 'PUT sharing/cifs/{key}', 'DELETE sharing/cifs/{key}'],
+    ...['POST sharing/nfs', 'PUT sharing/nfs/{key}', 'DELETE sharing/nfs/{key}'],
+    ...['extent', 'target', 'targetgroup', 'targettoextent'].flatMap((name) => [
+      ...[`POST services/iscsi/${name}`, `PUT services/iscsi/${name}/{key}`, `DELETE services/iscsi/${name}/{key}`],
+    ]),
+    ...['datasets', 'zvols'].flatMap((name) => [
+      ...[`POST storage/volume/{vol}/${name}`, `PUT storage/volume/{vol}/${name}/{key*}`],
+      `DELETE storage/volume/{vol}/${name}/{key*}`,
+    ]),
+    ...['POST storage/dataset', 'POST storage/dataset/{key*}', 'PUT storage/dataset/{key*}'],
+    ...['DELETE storage/dataset/{key*}', 'POST storage/snapshot', 'DELETE storage/snapshot/{key*}'],
+    'POST storage/snapshot/{key*}/clone',
+  ],
 };
 
 /** The ways from a lesser key to root that were thought of. */
@@ -178,7 +192,7 @@ const ways: readonly string[] = [
 for (const [role, permitted] of Object.entries(changes))
   test(`the role ${role} may send exactly these requests that change something`, async () => {
     await using nas = await appliance();
-    const { api } = await withKey(nas, { name: 'one', role });
+    const { api } = await withKey(nas, { name: 'one', role, ...(role === 'provisioner' && { dataset: 'tank/a' }) });
     const found: string[] = [];
     for (const { title, method, path } of requests) {
       const answer = await api.send(method, path, method === 'GET' || method === 'DELETE' ? undefined : {});
@@ -193,7 +207,7 @@ test('the roles read what they are for, and a key without permissions is not mad
   await using nas = await appliance();
   const readers = new Map<string, readonly string[]>();
   for (const role of roleNames) {
-    const { api } = await withKey(nas, { name: role, role });
+    const { api } = await withKey(nas, { name: role, role, ...(role === 'provisioner' && { dataset: 'tank/a' }) });
     const found: string[] = [];
     for (const { title, method, path } of requests.filter(
       (one) => one.method === 'GET' && !/debug|dismiss/.test(one.title),

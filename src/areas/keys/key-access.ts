@@ -2,6 +2,7 @@ import type { Access, Act, Grant, Permission } from '../../engine/declare/access
 import { contains, type Ip, type Network, parseIp, parseNetwork } from '../../lib/ip.ts';
 import { isObject } from '../../lib/json.ts';
 import { quote } from '../../lib/text.ts';
+import { outsideOf } from './confinement.ts';
 import type { Key } from './key.ts';
 import { covers, matches } from './patterns.ts';
 import { isPrivilegedField, privilegeIn } from './privileged.ts';
@@ -18,9 +19,19 @@ export class KeyAccess implements Access {
   readonly #permissions: readonly Permission[];
   readonly #addresses: readonly Network[];
   readonly #expires: number | undefined;
+  readonly #dataset: string;
+  readonly confine: Access['confine'];
 
-  constructor(key: Pick<Key, 'name' | 'role' | 'permissions' | 'addresses' | 'expires'>) {
+  constructor(key: Pick<Key, 'name' | 'role' | 'permissions' | 'dataset' | 'addresses' | 'expires'>) {
     this.#name = key.name;
+    this.#dataset = key.dataset;
+    this.confine =
+      key.dataset === ''
+        ? undefined
+        : (effect) => {
+            const outside = outsideOf(key.dataset, effect);
+            return outside && `The key ${quote(key.name)} is confined to the dataset ${quote(key.dataset)}: ${outside}`;
+          };
     this.#permissions = permissionsOf(key);
     this.#addresses = key.addresses.map(rangeOf).filter((range) => range !== undefined);
     this.#expires = key.expires === '' ? undefined : Date.parse(key.expires);
@@ -61,16 +72,23 @@ export class KeyAccess implements Access {
     return undefined;
   }
 
-  problemOfGrant({ permissions, addresses, expires }: Grant): string | undefined {
+  problemOfGrant({ permissions, addresses, expires, dataset }: Grant): string | undefined {
     const wider = permissions.find((inner) => !this.#permissions.some((outer) => includes(outer, inner)));
     const more = `The key ${quote(this.#name)} cannot give another key more rights than it has itself`;
     if (wider !== undefined) return `${more}: ${wider.verbs.join(', ')} of ${wider.resources.join(', ')}.`;
     if (this.#expires !== undefined && (expires === undefined || expires > this.#expires))
       return `${more}: it expires at ${new Date(this.#expires).toISOString()}.`;
+    if (this.#dataset !== '' && dataset !== this.#dataset && !dataset.startsWith(`${this.#dataset}/`))
+      return `${more}: it is confined to the dataset ${quote(this.#dataset)}.`;
     const isInside = (range: Network | undefined) =>
       range !== undefined && this.#addresses.some((outer) => outer.bits <= range.bits && contains(outer, range));
     if (this.#addresses.length > 0 && (addresses.length === 0 || !addresses.map(rangeOf).every(isInside)))
       return `${more}: it may only be used from ${this.#addresses.length} addresses or networks.`;
+    return undefined;
+  }
+
+  /** Contexts of requests are logged; the principal is named there already. */
+  toJSON(): undefined {
     return undefined;
   }
 

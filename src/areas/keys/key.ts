@@ -88,6 +88,13 @@ export const keyFields = {
     description: 'What the key may do, in addition to its role: any of these permissions suffices.',
     max: 100,
   }),
+  dataset: text({
+    description:
+      'A dataset: the key changes only what is below it, and shares and LUNs of that. Empty for no such limit.',
+    max: 255,
+    pattern: /^[A-Za-z][\w.:-]*(\/[A-Za-z0-9][\w.: -]*)*$/,
+    rule: 'Expected the full name of a dataset, such as tank/containers.',
+  }),
   addresses: list(
     refine(text({ description: 'An address or a network.', max: 50 }), (value) =>
       parseIp(value) === undefined && parseNetwork(value) === undefined

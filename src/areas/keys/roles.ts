@@ -1,10 +1,17 @@
 import type { Permission } from '../../engine/declare/access.ts';
 
-export const roleNames = ['administrator', 'operator', 'read-only', 'metrics'] as const;
+export const roleNames = ['administrator', 'operator', 'read-only', 'metrics', 'provisioner'] as const;
 export type RoleName = (typeof roleNames)[number];
 
 /** The areas of the document without the accounts. */
 const areas = ['directoryservice', 'jails', 'network', 'plugins', 'services', 'sharing', 'storage', 'system', 'tasks'];
+
+/** What a provisioner manages. Its key has a dataset, to which all its changes are confined. */
+const provisioned = [
+  ...['storage/volume/*/datasets', 'storage/volume/*/zvols', 'storage/dataset', 'storage/snapshot'],
+  ...['sharing/nfs', 'sharing/cifs', 'services/iscsi/extent', 'services/iscsi/target', 'services/iscsi/targetgroup'],
+  'services/iscsi/targettoextent',
+];
 
 /** The permissions of each role. None but the administrator's includes what amounts to root. */
 export const roles: Readonly<Record<RoleName, readonly Permission[]>> = {
@@ -31,6 +38,16 @@ export const roles: Readonly<Record<RoleName, readonly Permission[]>> = {
       [
         ...['storage/volume', 'storage/volume/*/datasets', 'storage/volume/*/zvols', 'storage/dataset', 'storage/disk'],
         ...['services/services', 'system/alert', 'system/version', 'holdfast/jobs', 'holdfast/schedules'],
+      ],
+      ['read'],
+    ),
+  ],
+  provisioner: [
+    permission(provisioned, ['read', 'create', 'update', 'remove', 'clone']),
+    permission(
+      [
+        ...['storage/volume', 'services/services', 'services/iscsi/globalconfiguration', 'services/iscsi/portal'],
+        ...['services/iscsi/authorizedinitiator', 'services/iscsi/authcredential', 'system/version'],
       ],
       ['read'],
     ),

@@ -24,6 +24,7 @@ const members = {
   name: stringOf('Name of the key.'),
   role: stringOf('Ready-made permissions; empty for none.'),
   permissions: listOf(permission, 'Permissions in addition to the role.'),
+  dataset: stringOf('The dataset that its changes are confined to; empty for none.'),
   addresses: listOf(stringOf('One of them.'), 'Addresses and networks that it may be used from; all when empty.'),
   expires: orNull(timeOf('When it expires; null for never.')),
   enabled: flagOf('Whether it is accepted.'),
@@ -210,6 +211,10 @@ function stateProblem({ name, enabled, disabled, expires }: Key, now: number): s
 function checkKey(key: Key, { context }: Call): void {
   const issues = new IssueList();
   if (permissionsOf(key).length === 0) issues.add('permissions', 'A key requires a role or at least one permission.');
+  if (key.role === 'provisioner' && key.dataset === '')
+    issues.add('dataset', 'dataset is required when role is provisioner.');
+  if (key.dataset !== '' && permissionsOf(key).some(({ raw }) => raw))
+    issues.add('dataset', 'A key with a dataset cannot have a permission with raw, which is not limited by a dataset.');
   issues.throwIfAny();
   checkGrant(key, context.access);
 }
@@ -217,7 +222,8 @@ function checkKey(key: Key, { context }: Call): void {
 /** A key manages only keys that may do no more than itself. */
 function checkGrant(key: Key, access: Access | undefined): void {
   const expires = key.expires === '' ? undefined : Date.parse(key.expires);
-  const problem = access?.problemOfGrant({ permissions: permissionsOf(key), addresses: key.addresses, expires });
+  const permissions = permissionsOf(key);
+  const problem = access?.problemOfGrant({ permissions, addresses: key.addresses, expires, dataset: key.dataset });
   if (problem !== undefined) throw invalid({ permissions: [problem] });
 }
 

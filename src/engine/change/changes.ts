@@ -4,6 +4,7 @@ import type { LayeredDraft, Mark } from '../configuration/draft.ts';
 import type { Reads } from '../configuration/reads.ts';
 import type { StoredConfiguration } from '../configuration/stored-configuration.ts';
 import type { RecordChange } from '../configuration/tables.ts';
+import { Forbidden } from '../declare/access.ts';
 import { unavailable } from '../declare/errors.ts';
 import type { Configuration, Draft } from '../declare/resource.ts';
 import type { Rule } from '../declare/rule.ts';
@@ -186,6 +187,7 @@ export class Changes {
     try {
       item.make(draft);
       this.#judge(draft, mark);
+      this.#confine(item, draft, mark);
       this.#guard(item, draft, mark);
       if (item.changes.length > 0) this.#mustBeAbleToKeep(item.context);
       return undefined;
@@ -243,6 +245,14 @@ export class Changes {
     }
     this.#parts.check(draft, changes);
     draft.issues.throwIfAny();
+  }
+
+  /** Refuses a change outside of the dataset that its principal is confined to. */
+  #confine({ context: { access } }: Change, draft: LayeredDraft, mark: Mark): void {
+    if (access?.confine === undefined) return;
+    const effect = { changes: draft.changesSince(mark), steps: draft.stepsSince(mark) };
+    const problem = access.confine({ ...effect, view: draft, facts: draft.facts });
+    if (problem !== undefined) throw new Forbidden(problem);
   }
 
   /**

@@ -1,4 +1,7 @@
 import type { Fields } from './fields.ts';
+import type { RecordChange } from './kept.ts';
+import type { World } from './resource.ts';
+import type { Step } from './step.ts';
 
 /** What a request does, as permissions see it. */
 export interface Act {
@@ -26,8 +29,24 @@ export interface Access {
   problem(act: Act): string | undefined;
   /** Why the request is not permitted with this body. */
   problemIn(act: Act, body: unknown): string | undefined;
+  /**
+   * Why a change is not permitted, judged by what it would do to records and machine. Undefined for an access that is
+   * not confined to a dataset. A confined one can only change: it has no jobs and no other steps on the machine.
+   */
+  readonly confine: ((effect: Effect) => string | undefined) | undefined;
   /** Why this access must not give such permissions to another key. */
   problemOfGrant(grant: Grant): string | undefined;
+}
+
+/** What a change would do, with the world as it would be after it. */
+export interface Effect extends World {
+  readonly changes: readonly RecordChange[];
+  readonly steps: readonly Step[];
+}
+
+/** A request for which the principal lacks the right. */
+export class Forbidden extends Error {
+  override readonly name = 'Forbidden';
 }
 
 /** The permissions of a key that is created or changed. */
@@ -36,6 +55,8 @@ export interface Grant {
   readonly addresses: readonly string[];
   /** Milliseconds since 1970; undefined for a key that does not expire. */
   readonly expires: number | undefined;
+  /** The dataset that its changes are confined to; empty for none. */
+  readonly dataset: string;
 }
 
 /** A part of what a key may do. */

@@ -3,6 +3,7 @@ import { messageOf } from '../../lib/text.ts';
 import type { Changes } from '../change/changes.ts';
 import { atStart, type RequestContext } from '../change/request.ts';
 import type { ConfigurationStore } from '../configuration/configuration-store.ts';
+import { Forbidden } from '../declare/access.ts';
 import { asFault, refused } from '../declare/errors.ts';
 import type { Log } from '../declare/log.ts';
 import type { Operations, Task, Work, World } from '../declare/resource.ts';
@@ -47,7 +48,7 @@ export class Workshop {
     const { changes, now, passwords, world } = this.#parts;
     // Excluded: the records are only a part of the operation, and an automatic revert would revert only the records.
     const { confirmWithin: _, ...inWork } = context;
-    return {
+    const operations: Operations = {
       get world() {
         return world();
       },
@@ -61,6 +62,7 @@ export class Workshop {
       perform: (step) => this.#perform(step, context),
       exchange: (title, wanted) => changes.exchange(title, context, wanted),
     };
+    return context.access?.confine === undefined ? operations : confined(operations);
   }
 
   background(task: Task): void {
@@ -177,4 +179,25 @@ export class Workshop {
       await this.#parts.renew(new Set(task.touches));
     }
   }
+}
+
+/** The operations of a principal that is confined to a dataset: changes, which are judged by their effect. */
+function confined(operations: Operations): Operations {
+  const forbidden = (title: string) => new Forbidden(`A key with a dataset may not ${title}.`);
+  return {
+    get world() {
+      return operations.world;
+    },
+    now: operations.now,
+    hashPassword: operations.hashPassword,
+    verifyPassword: operations.verifyPassword,
+    change: operations.change,
+    ask: operations.ask,
+    work: (title) => Promise.reject(forbidden(title)),
+    perform: ({ title }) => Promise.reject(forbidden(title)),
+    exchange: (title) => Promise.reject(forbidden(title)),
+    background({ title }) {
+      throw forbidden(title);
+    },
+  };
 }
