@@ -1,4 +1,5 @@
 import type { RequestContext } from './change/request.ts';
+import type { RetryStore } from './configuration/configuration-store.ts';
 import { isKeptResource } from './configuration/stored-configuration.ts';
 import type { Kept } from './configuration/tables.ts';
 import type { Fields } from './declare/fields.ts';
@@ -91,6 +92,8 @@ export function openEngine(parts: EngineParts) {
     backups: () => configuration.backups(),
     backup: (number: number) => configuration.backup(number),
     revisions: (limit: number, before?: number) => configuration.revisions(limit, before),
+    /** The answers to requests with an `Idempotency-Key`. */
+    retries: parts.store satisfies RetryStore,
     /** Identifies the content of a stored record; the same after a restart. */
     digestOf: (record: object) => configuration.digestOf(record),
 

@@ -122,6 +122,25 @@ export class ResourceController {
     return this.#answer(of.quirks.created ?? 201, of, record, { ...headers, location });
   }
 
+  /**
+   * The answer to a request that was carried out, and whose answer was lost: made of the records that its revision
+   * changed, as they are now.
+   */
+  recall({ match, operation }: Pick<Call, 'match' | 'operation'>, changes: readonly unknown[]): Answer {
+    const { resource: of } = match.route;
+    const verb = 'verb' in operation ? operation.verb : undefined;
+    if (verb === 'remove' || verb === 'clear') return nothing(204);
+    const changed = changes
+      .filter(isObject)
+      .find(({ resource, before }) => resource === of.path && (verb !== 'create' || before === undefined));
+    const record =
+      of.kind === 'hosted' || verb === undefined ? undefined : this.#engine.table(of).get(Number(changed?.['id']));
+    if (of.kind === 'hosted' || record === undefined) return carriedOut;
+    if (verb === 'update') return this.#answer(of.quirks.updated ?? 200, of, record);
+    const location = `${this.#root}/${of.path}/${record.id}/`;
+    return this.#answer(of.quirks.created ?? 201, of, record, { location });
+  }
+
   async #carryOut(call: Call, of: Kept, verb: string): Promise<number | undefined | ChangedMeanwhile> {
     try {
       const { title, make, around } = await this.#changeOf(call, of, verb);
@@ -474,6 +493,11 @@ function readBare(field: Field, body: unknown): readonly unknown[] {
   if (!reading.ok) throw invalid({ __all__: [reading.wrong] });
   return [reading.value];
 }
+
+/** The answer to a repeated request whose first answer cannot be made again. */
+export const carriedOut = json(200, {
+  message: 'This request was carried out before the daemon was restarted. Its answer is lost.',
+});
 
 function keyOf({ match }: Call): string {
   return match.params['key'] ?? '';

@@ -28,7 +28,8 @@ import { QueryError } from './lists.ts';
 import { ManagementController } from './management-controller.ts';
 import { openApi } from './openapi/document.ts';
 import { crossSiteProblem, Hosts, type Names } from './origin.ts';
-import { type Call, ResourceController } from './resource-controller.ts';
+import { type Call, carriedOut, ResourceController } from './resource-controller.ts';
+import { keyProblem, Retries } from './retries.ts';
 import {
   type ManagementRoute,
   type Match,
@@ -110,6 +111,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const withoutSecretMembers = memberFilter(secretNamesOf(engine));
   // Generated on the first request for it: it costs a third of the processor time of the daemon's start.
   let description: ServedText | undefined;
+  const retries = new Retries(engine.retries, engine.now);
   const prefix = randomBytes(4).toString('hex');
   let count = 0;
 
@@ -347,7 +349,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     };
     try {
       refuseOtherTypes(request, methodOf(request));
-      const answer = perform(ignored);
+      const answer = repeatable(request, () => perform(ignored), target);
       if (answer instanceof Promise) return answer.then(answered).catch(failed);
       answered(answer);
     } catch (error) {
@@ -361,6 +363,23 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     if (intent === undefined || intent === 'open') return undefined;
     request.act = intent;
     return access.problem(intent);
+  }
+
+  /** Performs the request, or, if it carries the `Idempotency-Key` of an earlier one, gives the answer to that one. */
+  function repeatable(
+    request: FastifyRequest,
+    perform: () => Answer | Promise<Answer>,
+    target: Target | undefined,
+  ): Answer | Promise<Answer> {
+    const key = request.headers['idempotency-key'];
+    if (typeof key !== 'string' || !changes(request)) return perform();
+    const problem = keyProblem(key);
+    if (problem !== undefined) return problem;
+    const body = Buffer.isBuffer(request.body) ? request.body.toString('base64') : '';
+    const content = `${methodOf(request)} ${request.url} ${body}`;
+    return retries.once({ actor: request.principal.name, key, content, request: request.id }, perform, (changed) =>
+      target === undefined ? carriedOut : controller.recall(target, changed),
+    );
   }
 
   function matchOf(plain: string | undefined): Match | undefined {

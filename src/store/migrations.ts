@@ -30,4 +30,10 @@ export const migrations: readonly string[] = [
   `
   CREATE TABLE plans (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL);
   `,
+  // Requests with an Idempotency-Key. The answer is sealed, and null until the request has ended.
+  `
+  CREATE TABLE retries (
+    id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, request TEXT NOT NULL, at INTEGER NOT NULL, answer TEXT
+  ) WITHOUT ROWID;
+  `,
 ];

@@ -6,6 +6,7 @@ import type {
   Backup,
   ConfigurationStore,
   FileSystem,
+  KeptRetry,
   KeptRevision,
   Revision,
 } from '../engine/configuration/configuration-store.ts';
@@ -418,17 +419,7 @@ export class Store implements ConfigurationStore {
     const rows = this.#connection
       .prepare('SELECT * FROM revisions WHERE number < ? ORDER BY number DESC LIMIT ?')
       .all(before, limit);
-    return rows.filter(isObject).map((row) => {
-      const changes: unknown = JSON.parse(String(row['changes']));
-      return {
-        number: Number(row['number']),
-        at: String(row['at']),
-        actor: String(row['actor']),
-        request: String(row['request']),
-        title: String(row['title']),
-        changes: Array.isArray(changes) ? changes : [],
-      };
-    });
+    return rows.filter(isObject).map(revisionIn);
   }
 
   addJob(subject: string, body: string): number {
@@ -465,6 +456,40 @@ export class Store implements ConfigurationStore {
    */
   digest(text: string): string {
     return this.#seal.digest(text);
+  }
+
+  retry(id: string) {
+    const row = this.#connection.prepare('SELECT * FROM retries WHERE id = ?').get(id);
+    if (!isObject(row)) return undefined;
+    const sealed: unknown = row['answer'] === null ? undefined : JSON.parse(String(row['answer']));
+    return {
+      fingerprint: String(row['fingerprint']),
+      request: String(row['request']),
+      at: Number(row['at']),
+      answer: isSealed(sealed) ? this.#open(sealed) : undefined,
+    };
+  }
+
+  beginRetry(id: string, { fingerprint, request, at }: KeptRetry, until: number): void {
+    const put = this.#connection.prepare('INSERT OR REPLACE INTO retries VALUES (?, ?, ?, ?, NULL)');
+    this.#transaction(() => {
+      this.#connection.prepare('DELETE FROM retries WHERE at < ?').run(until);
+      put.run(id, fingerprint, request, at);
+    });
+  }
+
+  endRetry(id: string, answer: JsonObject): void {
+    const sealed = JSON.stringify(this.#seal.close(answer));
+    this.#transaction(() => this.#connection.prepare('UPDATE retries SET answer = ? WHERE id = ?').run(sealed, id));
+  }
+
+  forgetRetry(id: string): void {
+    this.#tolerant(() => this.#connection.prepare('DELETE FROM retries WHERE id = ?').run(id));
+  }
+
+  revisionOf(request: string): KeptRevision | undefined {
+    const rows = this.#connection.prepare('SELECT * FROM revisions WHERE request = ? LIMIT 1').all(request);
+    return rows.filter(isObject).map(revisionIn)[0];
   }
 
   prune(): void {
@@ -571,6 +596,18 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
       ]),
     );
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
+}
+
+function revisionIn(row: Readonly<Record<string, unknown>>): KeptRevision {
+  const changes: unknown = JSON.parse(String(row['changes']));
+  return {
+    number: Number(row['number']),
+    at: String(row['at']),
+    actor: String(row['actor']),
+    request: String(row['request']),
+    title: String(row['title']),
+    changes: Array.isArray(changes) ? changes : [],
+  };
 }
 
 /** The database and its prepared statements. Replaced when the file is opened in place instead of the copy. */

@@ -71,8 +71,30 @@ export interface PlanStore {
   plans(): readonly { readonly id: number; readonly body: unknown }[];
 }
 
+/** A request that is carried out once, whatever number of times it is sent. */
+export interface KeptRetry {
+  readonly fingerprint: string;
+  /** The id of the request that was carried out first. */
+  readonly request: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Where the answers to requests with an `Idempotency-Key` are kept, sealed: answers can hold secrets. */
+export interface RetryStore {
+  /** Identifies a text without revealing the secrets in it; the same after a restart. */
+  digest(text: string): string;
+  /** The answer is undefined until the request has ended. */
+  retry(id: string): (KeptRetry & { readonly answer: unknown }) | undefined;
+  /** Also removes those that began before `until`. */
+  beginRetry(id: string, retry: KeptRetry, until: number): void;
+  endRetry(id: string, answer: JsonObject): void;
+  forgetRetry(id: string): void;
+  revisionOf(request: string): KeptRevision | undefined;
+}
+
 /** Persistent storage of the configuration. */
-export interface ConfigurationStore extends JobStore, PlanStore {
+export interface ConfigurationStore extends JobStore, PlanStore, RetryStore {
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number };
   /** The default records, as they were created on the fresh system. */
   loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[];
@@ -96,8 +118,6 @@ export interface ConfigurationStore extends JobStore, PlanStore {
   provisional(resources: readonly Kept[]): Provisional | undefined;
   /** Revisions with a number below `before`, the newest first. */
   revisions(limit: number, before?: number): readonly KeptRevision[];
-  /** Identifies a text without revealing the secrets in it; the same after a restart. */
-  digest(text: string): string;
   prune(): void;
   /** Called at the end of the start; writes the stored data back to the main file. */
   settle(): void;

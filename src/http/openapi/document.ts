@@ -31,6 +31,7 @@ export function openApi(
       description: [
         `Management of a storage appliance. Profile of this server: ${options.profile}.`,
         'Schemas have the canonical type of each field. Requests may also send a number or a boolean as text, a boolean as 0 or 1, a size with a unit, such as 10G, a single value for a list, and null for a field that is unset.',
+        'Answers have an ETag; send it as If-None-Match with a GET (304 if nothing has changed) or as If-Match with a change (412 if another client has changed the record). With an Idempotency-Key, a change is carried out once and a repetition gets the same answer for 24 hours (422 if it is another request).',
       ].join(' '),
     },
     servers: [{ url: '/' }],
