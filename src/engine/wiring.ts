@@ -5,6 +5,7 @@ import type { Access } from './change/confirm.ts';
 import { Confirmation } from './change/confirmation.ts';
 import { atStart } from './change/request.ts';
 import type { ConfigurationStore } from './configuration/configuration-store.ts';
+import { pathsNamed, pathsOfRecord } from './configuration/occupants.ts';
 import { StoredConfiguration } from './configuration/stored-configuration.ts';
 import { EventBus } from './declare/events.ts';
 import type { Log } from './declare/log.ts';
@@ -75,7 +76,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     problems.soon();
     following.changed(topic);
   };
-  const keeper = new FactKeeper(host, { serviceNames, now, changed: saw });
+  const keeper = new FactKeeper(host, { serviceNames, paths: () => pathsNamed(tables), now, changed: saw });
   const facts = () => keeper.facts;
   const world = (): World => ({ view: tables, facts: keeper.facts });
   const renew = renewal(keeper, log);
@@ -115,8 +116,11 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
       ...furtherProblems,
     ],
   });
-  events.listen(({ name }) => {
-    if (!name.startsWith('problem.')) problems.soon();
+  events.listen((event) => {
+    if (!event.name.startsWith('problem.')) problems.soon();
+    if (event.name !== 'record.changed') return;
+    const paths = pathsOfRecord(resources, tables, event.payload);
+    if (paths.length > 0) keeper.glanceAt(paths);
   });
   const work = new Workshop({
     ...common,

@@ -25,7 +25,7 @@ export const afpSettings = singleton('services/afp', {
     }),
     afp_srv_dbpath: nullable(
       refine(
-        volumePath({ description: 'Folder of the CNID databases; the default of the system when null.' }),
+        volumePath({ description: 'Folder of the CNID databases; the default of the system when null.', isMade: true }),
         pathProblem,
       ),
     ),

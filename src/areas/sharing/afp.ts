@@ -94,8 +94,7 @@ export const afpShare = collection('sharing/afp', {
   },
   onSave({ draft, record, before, facts }) {
     const volume = record.afp_path === before?.afp_path ? undefined : volumeOf(record.afp_path, facts);
-    if (volume !== undefined)
-      makeShareFolder(draft.plan, record.afp_path, { within: `${volumesFolder}/${volume}`, recursive: false });
+    if (volume !== undefined) makeShareFolder(draft.plan, record.afp_path, `${volumesFolder}/${volume}`);
   },
 });
 

@@ -16,7 +16,7 @@ import { datasetOf } from '../../engine/facts/places.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { covers, snapshotTask } from '../storage/task.ts';
-import { makeShareFolder } from './folder.ts';
+import { makeShareFolder, setDefaultPermissions } from './folder.ts';
 import { vfsModules } from './vfs-modules.ts';
 
 /** Names that Samba reserves. The home share becomes the section `homes`, regardless of its name. */
@@ -107,11 +107,15 @@ export const cifsShare = collection('sharing/cifs', {
       issues.add('cifs_home', `Only one share can be the home share: ${quote(home.cifs_name)} already is.`);
   },
   onSave({ draft, record, before, sent, facts }) {
-    if (record.cifs_path === before?.cifs_path && sent.cifs_default_permissions !== true) return;
-    const volume = volumeOf(record.cifs_path, facts);
+    const { cifs_path: path } = record;
+    const volume = volumeOf(path, facts);
     if (volume === undefined) return;
-    const recursive = sent.cifs_default_permissions === true;
-    makeShareFolder(draft.plan, record.cifs_path, { within: `${volumesFolder}/${volume}`, recursive });
+    const within = `${volumesFolder}/${volume}`;
+    const isNew = path !== before?.cifs_path;
+    // The folder of an existing share is not created: a dataset was there, and the volume itself would be filled.
+    if (isNew) makeShareFolder(draft.plan, path, within);
+    if (sent.cifs_default_permissions === true && (isNew || !facts.storage.missing.has(path)))
+      setDefaultPermissions(draft.plan, path, within);
   },
 });
 

@@ -4,18 +4,14 @@ import { makeFolder, setPermissions } from '../storage/folders.ts';
 /** Full access for owner and group, read access for others. */
 const defaultModes = { folderMode: 0o775, fileMode: 0o664 };
 
-/**
- * Adds the steps for the folder of a share to the plan. A missing folder is created with the default permissions. With
- * `recursive`, everything in the folder gets them too; this step cannot be undone, so it comes last.
- */
-export function makeShareFolder(
-  plan: Plan,
-  path: string,
-  { within, recursive }: { readonly within: string; readonly recursive: boolean },
-): void {
+/** Adds the step for the folder of a new share to the plan. A missing folder is created with the default permissions. */
+export function makeShareFolder(plan: Plan, path: string, within: string): void {
   plan.first(makeFolder({ title: `create the folder ${path}`, path, within, mode: defaultModes.folderMode }));
-  if (recursive) {
-    const permissions = { within, ...defaultModes, recursive: true };
-    plan.last(setPermissions(`set the default permissions in ${path}`, path, permissions));
-  }
+}
+
+/** Gives the default permissions to everything in a folder. This cannot be undone, so it comes last. */
+export function setDefaultPermissions(plan: Plan, path: string, within: string): void {
+  plan.last(
+    setPermissions(`set the default permissions in ${path}`, path, { within, ...defaultModes, recursive: true }),
+  );
 }

@@ -3,7 +3,7 @@ import { choice, flag, list, refine, required, text } from '../../engine/declare
 import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { type Checking, collection, type RecordOf } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
-import { datasetOf } from '../../engine/facts/places.ts';
+import { absence, datasetOf } from '../../engine/facts/places.ts';
 import { overlap, parseNetwork } from '../../lib/ip.ts';
 import { memo } from '../../lib/memo.ts';
 import { quote, words } from '../../lib/text.ts';
@@ -92,8 +92,7 @@ export const nfsShare = collection('sharing/nfs', {
   onSave({ draft, record, before, facts }) {
     for (const path of record.nfs_paths.filter((added) => before?.nfs_paths.includes(added) !== true)) {
       const volume = volumeOf(path, facts);
-      if (volume !== undefined)
-        makeShareFolder(draft.plan, path, { within: `${volumesFolder}/${volume}`, recursive: false });
+      if (volume !== undefined) makeShareFolder(draft.plan, path, `${volumesFolder}/${volume}`);
     }
   },
 });
@@ -109,6 +108,8 @@ function checkOverlap({ record, view, facts, issues }: Checking<typeof nfsShare.
   const { networks, hosts, isForAll } = clientsOf(record);
   for (const other of view.all(nfsShare)) {
     if (other.id === record.id || holderOf(other.nfs_paths[0] ?? '', facts) !== mine) continue;
+    // A share whose folder is gone is not served, so it does not stand in the way.
+    if (other.nfs_paths.some((path) => absence({ path }, facts.storage) !== undefined)) continue;
     const theirs = clientsOf(other);
     if (isForAll && theirs.isForAll) issues.add('nfs_network', "You can't share same filesystem with all hosts twice.");
     else if (isForAll ? theirs.networks.length > 0 : theirs.isForAll && networks.length > 0)

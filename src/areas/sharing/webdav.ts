@@ -46,11 +46,13 @@ export const webdavShare = collection('sharing/webdav', {
   },
   onSave({ draft, record, before, sent, facts }) {
     const isNew = record.webdav_path !== before?.webdav_path;
-    const account = record.webdav_perm && (isNew || sent.webdav_perm === true) ? accountOn(facts) : undefined;
-    const volume = isNew || account !== undefined ? volumeOf(record.webdav_path, facts) : undefined;
+    const volume = volumeOf(record.webdav_path, facts);
     if (volume === undefined) return;
     const within = `${volumesFolder}/${volume}`;
-    makeShareFolder(draft.plan, record.webdav_path, { within, recursive: false });
+    // The folder of an existing share is not created: a dataset was there, and the volume itself would be filled.
+    if (isNew) makeShareFolder(draft.plan, record.webdav_path, within);
+    const isChanged = isNew || (sent.webdav_perm === true && !facts.storage.missing.has(record.webdav_path));
+    const account = record.webdav_perm && isChanged ? accountOn(facts) : undefined;
     if (account === undefined) return;
     const title = `change the owner of ${record.webdav_path} to ${webdavAccount}`;
     draft.plan.last(setPermissions(title, record.webdav_path, { within, ...account, recursive: true }));

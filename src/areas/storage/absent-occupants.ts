@@ -35,13 +35,23 @@ export function absenceProblems({ view, facts: { storage } }: World): readonly P
 
 function problemOf({ of, name, state }: Absence, occupants: readonly Occupant[]): Problem {
   const isAway = of === 'volume' && state === 'missing';
-  const unusable = `What lies on it cannot be used: ${listed(occupants.map(titleOf))}.`;
+  const what = of === 'path' ? `Nothing is at ${name}` : `The ${of} ${name} is ${isAway ? 'not imported' : state}`;
+  const [only, ...others] = occupants;
+  const remedy = only !== undefined && others.length === 0 && of === 'path' ? removalOf(only) : undefined;
   return {
     kind: 'absent',
-    about: `storage/${of}/${name}`,
+    about: of === 'path' ? name : `storage/${of}/${name}`,
     detail: state,
     severity: isAway ? 'critical' : 'warning',
-    message: `The ${of} ${name} is ${isAway ? 'not imported' : state}.${occupants.length === 0 ? '' : ` ${unusable}`}`,
+    message: `${what}.${occupants.length === 0 ? '' : ` This affects: ${listed(occupants.map(titleOf))}.`}`,
     affects: occupants.map(pathOf),
+    ...(remedy && { remedy }),
   };
+}
+
+/** What only serves a folder goes with it. Other records, such as users, are more than the folder that they name. */
+function removalOf(occupant: Occupant): Problem['remedy'] {
+  const { resource } = occupant;
+  if (resource.kind !== 'collection' || resource.removedWithVolume === undefined) return undefined;
+  return { method: 'DELETE', path: `/api/v1.0/${pathOf(occupant)}/` };
 }

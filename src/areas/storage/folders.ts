@@ -1,3 +1,4 @@
+import { withPath } from '../../engine/facts/places.ts';
 import { act, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
 import type { Files, Permissions, Within } from '../../host/ports/files.ts';
 import { isWithin } from '../../lib/path.ts';
@@ -13,6 +14,8 @@ const newFolder = ensure<'path' | 'within' | 'links', NewFolder>({
   kind: 'make folder',
   keeps: ['path', 'within', 'links'],
   claims: ['storage'],
+  touches: ({ path }) => [{ path }],
+  foresees: ({ path }, { facts }) => ({ facts: { ...facts, storage: withPath(facts.storage, path) } }),
   // Also a folder that is there is refused when a link leads to it.
   isExclusive: true,
   title: ({ title }) => title,

@@ -43,6 +43,7 @@ interface Write {
 
 /** A position in a draft, to which it returns when a later change is invalid. */
 export interface Mark {
+  readonly facts: Facts;
   readonly journal: number;
   readonly first: number;
   readonly last: number;
@@ -59,7 +60,12 @@ export class LayeredDraft implements Draft {
   readonly lastSteps: Step[] = [];
   readonly tasks: Task[] = [];
   readonly plan: Plan = {
-    first: (step) => void this.firstSteps.push(step),
+    first: (step) => {
+      this.firstSteps.push(step);
+      // A folder that the change makes is there when what it renders is applied.
+      if (step.touches.some((touched) => typeof touched !== 'string' && 'path' in touched))
+        this.expect(step.foresee({ facts: this.#known, media: new Map() }).facts);
+    },
     last: (step) => void this.lastSteps.push(step),
     afterwards: (task) => void this.tasks.push(task),
   };
@@ -84,6 +90,8 @@ export class LayeredDraft implements Draft {
   /** Shows these facts from now on: what the machine will be when a dry run comes to the next change. */
   expect(facts: Facts): void {
     this.#known = facts;
+    if (this.#watched !== undefined)
+      this.#watched = { reads: this.#watched.reads, facts: this.#watched.reads.watch(facts) };
   }
 
   /** Notes what is read from now on. */
@@ -100,6 +108,7 @@ export class LayeredDraft implements Draft {
   mark(): Mark {
     this.issues = new IssueList();
     return {
+      facts: this.#known,
       journal: this.#journal.length,
       first: this.firstSteps.length,
       last: this.lastSteps.length,
@@ -109,6 +118,7 @@ export class LayeredDraft implements Draft {
 
   rewind(to: Mark): void {
     while (this.#journal.length > to.journal) this.#journal.pop()?.takeBack();
+    if (this.#known !== to.facts) this.expect(to.facts);
     this.firstSteps.length = to.first;
     this.lastSteps.length = to.last;
     this.tasks.length = to.tasks;

@@ -1,8 +1,9 @@
+import { memo } from '../../lib/memo.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Kept } from '../declare/kept.ts';
-import { isIn, type Location } from '../declare/location.ts';
+import { isIn, type Location, volumesFolder } from '../declare/location.ts';
 import { isKept } from '../declare/record.ts';
-import type { Occupant, RecordOf, View } from '../declare/resource.ts';
+import type { Occupant, RecordOf, Resource, View } from '../declare/resource.ts';
 
 /**
  * What lies on a path, dataset or volume, found by the declarations of fields and resources alone: a field with a format
@@ -19,16 +20,39 @@ export function occupantsOf(view: View, resources: readonly Kept[], of: Location
 
 /** All places on volumes that a record names. */
 export function locationsOf(resource: Kept, record: RecordOf<Fields>, view: View): readonly Location[] {
-  const values: Readonly<Record<string, unknown>> = record;
-  return [
-    ...Object.entries(resource.fields).flatMap(([name, field]) => {
-      const value = isKept(field) ? (values[name] ?? null) : null;
-      return value === null ? [] : (field.locate?.(value) ?? []);
-    }),
-    ...(resource.locate?.(record, view) ?? []),
-  ];
+  const further = resource.locate?.(record, view) ?? [];
+  return further.length === 0
+    ? locationsInFields(record, resource)
+    : [...locationsInFields(record, resource), ...further];
 }
+
+/** Cached, because there can be thousands of records, and a record never changes. */
+const locationsInFields = memo((record: RecordOf<Fields>, { fields }: Kept): readonly Location[] => {
+  const values: Readonly<Record<string, unknown>> = record;
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const value = field.locate !== undefined && isKept(field) ? (values[name] ?? null) : null;
+    return value === null ? [] : (field.locate?.(value) ?? []);
+  });
+});
 
 function namesPlaces(resource: Kept): boolean {
   return resource.locate !== undefined || Object.values(resource.fields).some(({ locate }) => locate !== undefined);
 }
+
+/** The paths on volumes that one record names. */
+export function pathsOfRecord(
+  resources: readonly Resource[],
+  view: View,
+  { resource: path, id }: { readonly resource: string; readonly id: number },
+): readonly string[] {
+  const resource = resources.filter((one) => one.kind !== 'hosted').find((one) => one.path === path);
+  const record = resource?.kind === 'collection' ? view.get(resource, id) : resource && view.only(resource);
+  return resource === undefined || record === undefined ? [] : locationsOf(resource, record, view).flatMap(pathIn);
+}
+
+/** All paths on volumes that records name, except those that the program that uses them makes itself. */
+export function pathsNamed(view: View): readonly string[] {
+  return view.occupants({ path: volumesFolder }).flatMap(({ locations }) => locations.flatMap(pathIn));
+}
+
+const pathIn = (location: Location) => ('path' in location && location.isMade !== true ? [location.path] : []);

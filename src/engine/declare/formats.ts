@@ -23,12 +23,13 @@ export function volumeOf(path: string, facts: Facts): string | undefined {
 
 /**
  * An absolute path at or below a volume, stored without `..`, repeated and trailing slashes; with `asSent` stored as it
- * was sent (gaps 1.11).
+ * was sent (gaps 1.11). With `isMade`, the program that uses the path creates it.
  */
 export function volumePath({
   description,
   asSent = false,
-}: Described & { readonly asSent?: boolean }): Field<string, 'plain'> {
+  isMade = false,
+}: Described & { readonly asSent?: boolean; readonly isMade?: boolean }): Field<string, 'plain'> {
   const plain = text({ description, max: 255 });
   const normal = field({
     ...plain,
@@ -44,7 +45,7 @@ export function volumePath({
       return good(asSent ? reading.value : normalPath(reading.value));
     },
   });
-  const path = located(normal, (value) => ({ path: normalPath(value) }));
+  const path = located(normal, (value) => ({ path: normalPath(value), ...(isMade && { isMade }) }));
   return onMachine(path, (path, facts) =>
     volumeOf(normalPath(path), facts) === undefined
       ? `Expected a path on a volume, such as ${volumesFolder}/NAME or a folder below it, got ${quote(path)}.`

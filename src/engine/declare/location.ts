@@ -3,8 +3,11 @@ import { isWithin } from '../../lib/path.ts';
 /** The folder in which every volume is mounted. */
 export const volumesFolder = '/mnt';
 
-/** A place on a volume: a file or folder, or a dataset, zvol or whole volume by its full name. */
-export type Location = { readonly path: string } | { readonly dataset: string };
+/**
+ * A place on a volume: a file or folder, or a dataset, zvol or whole volume by its full name. A path that the program
+ * that uses it makes itself may be missing.
+ */
+export type Location = { readonly path: string; readonly isMade?: true } | { readonly dataset: string };
 
 /** The path below which everything of a dataset is mounted. */
 export function folderOf(dataset: string): string {

@@ -9,6 +9,7 @@ import type { PluginStatus } from '../../host/ports/plugins.ts';
 import type { ServiceState } from '../../host/ports/services.ts';
 import type { TargetService } from '../../host/ports/targets.ts';
 import type { ImportablePool, Pool, ZfsEvent, ZfsSubject } from '../../host/ports/zfs.ts';
+import { PathLooks } from './path-facts.ts';
 import { SharedLook } from './shared-look.ts';
 import { noStorage, type Storage, StorageLooks } from './storage-facts.ts';
 
@@ -50,12 +51,21 @@ export interface Condition {
 /** The part of the facts that one look at the host reads. */
 export type Topic = Exclude<keyof Facts, 'host' | 'bootPool' | 'importable'>;
 
-/** What a step changes: a whole topic, or one pool or dataset of the topic `storage`. */
-export type Touched = Topic | ZfsSubject;
+/** What a step changes: a whole topic, or one pool, dataset or path of the topic `storage`. */
+export type Touched = Topic | ZfsSubject | TouchedPath;
+
+/** A path on a volume that is made or removed. */
+export interface TouchedPath {
+  readonly path: string;
+}
 
 export function topicOf(touched: Touched): Topic {
   return typeof touched === 'string' ? touched : 'storage';
 }
+
+const isPath = (touched: Touched): touched is TouchedPath => typeof touched !== 'string' && 'path' in touched;
+
+const isSubject = (touched: Touched): touched is ZfsSubject => typeof touched !== 'string' && !('path' in touched);
 
 export const topics: readonly Topic[] = [
   'accounts',
@@ -110,10 +120,17 @@ export class FactKeeper {
   readonly #looked = new Map<Topic, { readonly at: number; readonly took: number }>();
   readonly #looks: ReadonlyMap<Topic, SharedLook<void>>;
   readonly #storage: StorageLooks;
+  readonly #paths: PathLooks;
 
   constructor(
     host: Host,
-    options: { serviceNames: readonly string[]; now: () => number; changed: (topic: Topic) => void },
+    options: {
+      serviceNames: readonly string[];
+      /** The paths on volumes that records name. */
+      paths: () => readonly string[];
+      now: () => number;
+      changed: (topic: Topic) => void;
+    },
   ) {
     this.#host = host;
     this.#serviceNames = options.serviceNames;
@@ -131,6 +148,13 @@ export class FactKeeper {
     this.#storage = new StorageLooks(host.zfs, {
       now: options.now,
       changed: () => this.#keep('storage', { storage: this.#storage.storage }),
+    });
+    this.#paths = new PathLooks({
+      files: host.files,
+      named: options.paths,
+      storage: () => this.#storage.storage,
+      now: options.now,
+      changed: () => this.#storage.keepMissing(this.#paths.missing),
     });
     this.#facts = Object.freeze({
       host: host.kind,
@@ -165,17 +189,24 @@ export class FactKeeper {
     return this.#facts;
   }
 
+  /** Looks at these paths in the background. */
+  glanceAt(paths: readonly string[]): void {
+    this.#paths.soon(paths);
+  }
+
   /** Reads these topics, pools and datasets from the host now. */
   async renew(...touched: readonly Touched[]): Promise<void> {
     const whole = new Set(touched.filter((one) => typeof one === 'string'));
-    const subjects = whole.has('storage') ? [] : touched.filter((one) => typeof one !== 'string');
+    const subjects = whole.has('storage') ? [] : touched.filter(isSubject);
     await Promise.all([...whole].map((topic) => this.#looks.get(topic)?.ask()));
-    if (subjects.length > 0) await this.#orOld(this.#storage.renew(subjects));
+    if (subjects.length > 0) await this.#orOld(this.#storage.renew(subjects).then(() => this.#paths.follow()));
+    const paths = touched.filter(isPath).map(({ path }) => path);
+    if (paths.length > 0) await this.#paths.renew(paths);
   }
 
   /** Reads what events of pools name, unless a look has seen it already. */
   heed(events: readonly ZfsEvent[]): Promise<void> {
-    return this.#orOld(this.#storage.heed(events));
+    return this.#orOld(this.#storage.heed(events).then(() => this.#paths.follow()));
   }
 
   /** After a partial look that failed, the next reader starts a look at everything. */
@@ -192,8 +223,10 @@ export class FactKeeper {
     // Marked as old until the look has succeeded: after a failure, the next reader starts another one.
     this.#looked.delete(topic);
     const at = this.#now();
-    if (topic === 'storage') await this.#storage.renewAll();
-    else this.#keep(topic, await this.#gather(topic));
+    if (topic === 'storage') {
+      await this.#storage.renewAll();
+      await this.#paths.follow();
+    } else this.#keep(topic, await this.#gather(topic));
     this.#looked.set(topic, { at, took: this.#now() - at });
   }
 

@@ -3,11 +3,13 @@ import { isWithin, parentOf } from '../../lib/path.ts';
 import { type Location, volumesFolder } from '../declare/location.ts';
 import type { Storage } from './storage-facts.ts';
 
-type Mounts = Pick<Storage, 'datasets'> & { readonly pools: { has(name: string): boolean } };
+interface Mounts extends Pick<Storage, 'datasets'>, Partial<Pick<Storage, 'missing'>> {
+  readonly pools: { has(name: string): boolean };
+}
 
-/** A volume or dataset whose absence keeps what lies in a place from being used. */
+/** A volume, dataset or path whose absence keeps what lies in a place from being used. */
 export interface Absence {
-  readonly of: 'volume' | 'dataset';
+  readonly of: 'volume' | 'dataset' | 'path';
   readonly name: string;
   readonly state: 'missing' | 'not mounted';
 }
@@ -16,7 +18,7 @@ export interface Absence {
  * What keeps what lies in a place from being used now; undefined if it can be used. While a dataset is not mounted, its
  * folder is an empty one of the dataset above it.
  */
-export function absenceOf(place: Location, { pools, datasets }: Mounts): Absence | undefined {
+export function absenceOf(place: Location, { pools, datasets, missing }: Mounts): Absence | undefined {
   const name = 'dataset' in place ? place.dataset : place.path.slice(volumesFolder.length + 1);
   const [volume = ''] = name.split('/');
   const isMounted = (dataset: string) => datasets.get(dataset)?.mountpoint !== undefined;
@@ -24,9 +26,13 @@ export function absenceOf(place: Location, { pools, datasets }: Mounts): Absence
   if (!isMounted(volume)) return { of: 'volume', name: volume, state: 'not mounted' };
   if ('dataset' in place && !datasets.has(name)) return { of: 'dataset', name, state: 'missing' };
   for (let dataset = name; dataset !== ''; dataset = dataset.slice(0, Math.max(0, dataset.lastIndexOf('/'))))
-    if (datasets.get(dataset)?.kind === 'filesystem')
-      return isMounted(dataset) ? undefined : { of: 'dataset', name: dataset, state: 'not mounted' };
-  return undefined;
+    if (datasets.get(dataset)?.kind === 'filesystem') {
+      if (!isMounted(dataset)) return { of: 'dataset', name: dataset, state: 'not mounted' };
+      break;
+    }
+  return 'path' in place && missing?.has(place.path) === true
+    ? { of: 'path', name: place.path, state: 'missing' }
+    : undefined;
 }
 
 /** `absenceOf` in words, such as `the volume tank is not mounted`. */
@@ -35,9 +41,9 @@ export function absence(place: Location, mounts: Mounts): string | undefined {
   return found && `the ${found.of} ${found.name} is ${found.state}`;
 }
 
-/** The names of all volumes and of what is not mounted: what `absence` depends on, as a key for caches. */
-export function mountState({ pools, datasets }: Storage): string {
-  return [...pools.keys(), '', ...notMounted(datasets)].join('\n');
+/** The names of all volumes and of what is missing or not mounted: what `absence` depends on, as a key for caches. */
+export function mountState({ pools, datasets, missing }: Storage): string {
+  return [...pools.keys(), '', ...notMounted(datasets), '', ...missing].join('\n');
 }
 
 const notMounted = memo((datasets: Storage['datasets']) =>
@@ -45,6 +51,17 @@ const notMounted = memo((datasets: Storage['datasets']) =>
     kind === 'filesystem' && mountpoint === undefined ? [name] : [],
   ),
 );
+
+/** The storage when something has been made at this path. */
+export function withPath(storage: Storage, path: string): Storage {
+  if (!storage.missing.has(path)) return storage;
+  return { ...storage, missing: new Set([...storage.missing].filter((one) => one !== path)) };
+}
+
+/** The name of the volume that a path is on. */
+export function poolOf(path: string): string {
+  return path.slice(volumesFolder.length + 1).split('/')[0] ?? '';
+}
 
 /** The dataset whose file system contains the path; undefined outside of the volumes. */
 export function datasetOf(path: string, { datasets }: Pick<Storage, 'datasets'>): string | undefined {

@@ -7,12 +7,15 @@ export interface Storage {
   /** By full name, parents before children. */
   readonly datasets: ReadonlyMap<string, Dataset>;
   readonly snapshots: SnapshotIndex;
+  /** Paths that records name and where nothing is, although what they lie on is mounted. */
+  readonly missing: ReadonlySet<string>;
 }
 
 export const noStorage: Storage = Object.freeze({
   pools: new Map(),
   datasets: new Map(),
   snapshots: SnapshotIndex.empty,
+  missing: new Set<string>(),
 });
 
 /** When a look began: its number among all looks, and the time in milliseconds since 1970. */
@@ -70,6 +73,12 @@ export class StorageLooks {
   /** Whether parts were read since everything was: the free space of other datasets of the pool changed as well. */
   get isPartial(): boolean {
     return this.#isPartial;
+  }
+
+  /** Keeps what looks at paths have found. */
+  keepMissing(missing: Storage['missing']): void {
+    this.#storage = Object.freeze({ ...this.#storage, missing });
+    this.#changed();
   }
 
   /** Reads everything. */
@@ -207,6 +216,7 @@ export class StorageLooks {
       pools,
       datasets,
       snapshots: this.#storage.snapshots.renewed(datasets, looked, listed),
+      missing: this.#storage.missing,
     });
     this.#changed();
   }

@@ -190,7 +190,7 @@ function targetGroupsConcerned(view: View, from: Sources, before: Sources | unde
 
 /** Every read of the storage facts makes a new value, most of them with unchanged pools and datasets. */
 function isSameStorage(a: Storage, b: Storage): boolean {
-  return a.datasets === b.datasets && a.pools === b.pools;
+  return a.datasets === b.datasets && a.pools === b.pools && a.missing === b.missing;
 }
 
 function buildExtent(record: ExtentRecord, facts: Pick<Facts, 'storage' | 'disks'>): Outcome<Extent> {

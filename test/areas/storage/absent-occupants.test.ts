@@ -76,5 +76,5 @@ test('everything that names a place on a volume that is not there is reported, o
     ],
   );
   const away = problems.find(({ about }) => about === 'storage/volume/away');
-  assert.match(away?.message ?? '', / What lies on it cannot be used: .*CIFS share "away", .* and .*\.$/);
+  assert.match(away?.message ?? '', / This affects: .*CIFS share "away", .* and .*\.$/);
 });

@@ -80,6 +80,7 @@ export const machine: Facts = Object.freeze<Facts>({
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),
     snapshots: SnapshotIndex.empty,
+    missing: new Set(),
   },
   targets: { engine: 'lio', serving: false, firstLun: 0 },
 });

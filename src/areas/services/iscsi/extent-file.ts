@@ -1,4 +1,5 @@
 import { invalid } from '../../../engine/declare/errors.ts';
+import { withPath } from '../../../engine/facts/places.ts';
 import { check, ensure, type StepKind, type Texts } from '../../../engine/plan/steps.ts';
 
 /** `within` is the folder of the volume that the path must not leave. */
@@ -11,6 +12,8 @@ export const makeFile = ensure<'path' | 'within', SizedFile>({
   kind: 'make extent file',
   keeps: ['path', 'within'],
   claims: ['storage'],
+  touches: ({ path }) => [{ path }],
+  foresees: ({ path }, { facts }) => ({ facts: { ...facts, storage: withPath(facts.storage, path) } }),
   isExclusive: true,
   title: ({ path }) => `create the file ${path}`,
   is: async ({ files }, { path }) => (await files.kind(path)) !== undefined,

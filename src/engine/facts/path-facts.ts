@@ -1,0 +1,122 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Files } from '../../host/ports/files.ts';
+import { memo } from '../../lib/memo.ts';
+import { absenceOf, poolOf } from './places.ts';
+import { SharedLook } from './shared-look.ts';
+import type { Storage } from './storage-facts.ts';
+
+/** Milliseconds after which the file system of a path counts as not answering. */
+const patience = 10_000;
+
+/** Milliseconds that collect the paths of changed records for one look. */
+const collecting = 100;
+
+/** Milliseconds between two looks at all paths while the mounts stay the same: folders are also removed by users. */
+const restBetween = 60_000;
+
+/** A pool that has lost its disks blocks whoever asks for a path on it. */
+const answering: ReadonlySet<string> = new Set(['ONLINE', 'DEGRADED']);
+
+interface PathLooksParts {
+  readonly files: Files;
+  /** The paths on volumes that records name. */
+  readonly named: () => readonly string[];
+  readonly storage: () => Storage;
+  readonly now: () => number;
+  readonly changed: () => void;
+}
+
+/**
+ * Which of the paths that records name are missing, although what they lie on is mounted. ZFS does not report that: the
+ * folder of a destroyed dataset looks like any other folder that is not there.
+ */
+export class PathLooks {
+  readonly #parts: PathLooksParts;
+  #missing: ReadonlySet<string> = new Set();
+  #lookedAt = 0;
+  #mounts = '';
+  /** A look at a path that has not ended in time. Another one could block the daemon. */
+  #stuck: Promise<unknown> | undefined;
+  readonly #waiting = new Set<string>();
+  #soon: NodeJS.Timeout | undefined;
+  readonly #looks = new SharedLook<readonly string[] | 'all'>(
+    (paths) => this.#look(paths),
+    (a, b) => (a === 'all' || b === 'all' ? 'all' : [...a, ...b]),
+  );
+
+  constructor(parts: PathLooksParts) {
+    this.#parts = parts;
+  }
+
+  get missing(): ReadonlySet<string> {
+    return this.#missing;
+  }
+
+  /** Looks at these paths. */
+  renew(paths: readonly string[]): Promise<void> {
+    return this.#looks.ask(paths);
+  }
+
+  /** Looks at these paths in a moment. */
+  soon(paths: readonly string[]): void {
+    for (const path of paths) this.#waiting.add(path);
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      const waiting = [...this.#waiting];
+      this.#waiting.clear();
+      void this.#looks.ask(waiting).catch(() => {});
+    }, collecting).unref();
+  }
+
+  /** Called when facts of the storage were read. Resolves when the paths are known for the current mounts. */
+  async follow(): Promise<void> {
+    const mounts = mountsOf(this.#parts.storage().datasets);
+    const isNew = mounts !== this.#mounts;
+    this.#mounts = mounts;
+    if (!isNew && this.#parts.now() - this.#lookedAt < restBetween) return;
+    const look = this.#looks.ask('all');
+    if (isNew) await look;
+  }
+
+  async #look(scope: readonly string[] | 'all'): Promise<void> {
+    const { named, storage, now, changed } = this.#parts;
+    if (scope === 'all') this.#lookedAt = now();
+    const paths = scope === 'all' ? named() : scope;
+    const missing = new Set(scope === 'all' ? [] : this.#missing);
+    for (const path of new Set(paths)) {
+      missing.delete(path);
+      if (await this.#isMissing(path, storage())) missing.add(path);
+    }
+    if (isDeepStrictEqual(missing, this.#missing)) return;
+    this.#missing = missing;
+    changed();
+  }
+
+  async #isMissing(path: string, storage: Storage): Promise<boolean> {
+    if (this.#stuck !== undefined || absenceOf({ path }, storage) !== undefined) return false;
+    if (!answering.has(storage.pools.get(poolOf(path))?.health ?? '')) return false;
+    const looking = this.#parts.files.kind(path).then(
+      (kind) => kind === undefined,
+      () => false,
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), patience);
+      timer.unref();
+    });
+    const answer = await Promise.race([looking, late]);
+    clearTimeout(timer);
+    if (answer !== undefined) return answer;
+    this.#stuck = looking.then(() => {
+      this.#stuck = undefined;
+    });
+    return false;
+  }
+}
+
+/** What is mounted where, as a text to compare. */
+const mountsOf = memo((datasets: Storage['datasets']): string =>
+  [...datasets.values()]
+    .flatMap(({ name, mountpoint }) => (mountpoint === undefined ? [] : [`${name} ${mountpoint}`]))
+    .join('\n'),
+);
