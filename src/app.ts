@@ -7,6 +7,7 @@ import { domainRule, sambaDomainRule } from './areas/directoryservice/domain-rul
 import { catalogue, management, stepKinds } from './areas/index.ts';
 import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
 import { isToken, KeyRing } from './areas/keys/key-ring.ts';
+import { LastUses } from './areas/keys/key-uses.ts';
 import { portRule } from './areas/services/ports.ts';
 import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
@@ -141,7 +142,8 @@ export async function openApp(parts: AppParts): Promise<App> {
     const record = root();
     return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
   };
-  const keyRing = new KeyRing(() => engine.world.view, now);
+  const keyUses = new LastUses(store, log);
+  const keyRing = new KeyRing(() => engine.world.view, keyUses, now);
   const authenticator = new Authenticator(passwords, hashOf, {
     now,
     keys: { isToken, admit: (key) => keyRing.admit(key) },
@@ -174,7 +176,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       backupFiles: backupFilesOf(engine),
       mail: mailer,
       issueToken: () => authenticator.issueToken(),
-      keyUses: keyRing,
+      keyUses,
     },
     shown,
     connections,
@@ -213,6 +215,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     },
     async close() {
       await server.close();
+      keyUses.write();
       await watch?.close();
       await notices.close();
       await poolBackups?.close();

@@ -36,4 +36,8 @@ export const migrations: readonly string[] = [
     id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, request TEXT NOT NULL, at INTEGER NOT NULL, answer TEXT
   ) WITHOUT ROWID;
   `,
+  // When and from where each key was last used.
+  `
+  CREATE TABLE key_uses (key INTEGER PRIMARY KEY, at INTEGER NOT NULL, address TEXT NOT NULL);
+  `,
 ];

@@ -422,6 +422,25 @@ export class Store implements ConfigurationStore {
     return rows.filter(isObject).map(revisionIn);
   }
 
+  /** When, in milliseconds since 1970, and from where each key was last used. */
+  keyUses(): readonly { readonly key: number; readonly at: number; readonly address: string }[] {
+    const rows = this.#connection.prepare('SELECT key, at, address FROM key_uses').all();
+    return rows.filter(isObject).map((row) => ({
+      key: Number(row['key']),
+      at: Number(row['at']),
+      address: String(row['address']),
+    }));
+  }
+
+  putKeyUses(uses: ReturnType<Store['keyUses']>): void {
+    const put = this.#connection.prepare(
+      'INSERT INTO key_uses VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at, address = excluded.address',
+    );
+    this.#transaction(() => {
+      for (const { key, at, address } of uses) put.run(key, at, address);
+    });
+  }
+
   addJob(subject: string, body: string): number {
     const id = this.#write(() =>
       Number(

@@ -37,14 +37,21 @@ test('a change by a key names it in the revisions, and survives a restart with i
     volume_name: 'tank',
     layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
   });
-  const { key, api } = await withKey(first, {
+  const { key, id, api } = await withKey(first, {
     name: 'shares',
     permissions: [{ resources: ['sharing/*'], verbs: ['*'] }],
   });
   await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/a' });
   const [revision] = await first.api.list(`${managementRoot}/revisions?limit=1`);
   assert.equal(revision?.['actor'], 'key shares');
+  const { last_used: used } = await first.api.expect(200, 'GET', `${keys}/${id}`);
   await using nas = await first.restart();
+  const kept = await nas.api.expect(200, 'GET', `${keys}/${id}`);
+  assert.deepEqual([kept['last_used'], kept['last_address']], [used, '127.0.0.1']);
+  assert.equal(
+    (await nas.api.list(`${managementRoot}/revisions`)).filter(({ title }) => /key/.test(String(title))).length,
+    1,
+  );
   const [share] = await nas.api.list('sharing/cifs/');
   assert.equal((await nas.api.get(`sharing/cifs/${share?.['id']}/`, bearer(key))).status, 200);
   const refused = await nas.api.get('sharing/../account/users/', bearer(key));

@@ -1,9 +1,9 @@
 import type { Access } from '../../engine/declare/access.ts';
 import type { View } from '../../engine/declare/resource.ts';
-import type { KeyUse } from '../../engine/services.ts';
 import { contains, parseIp } from '../../lib/ip.ts';
 import { type Key, keyRecord, removedKey } from './key.ts';
 import { KeyAccess, rangeOf } from './key-access.ts';
+import type { LastUses } from './key-uses.ts';
 import { digestOf, isToken } from './token.ts';
 
 /** A key as a request sends it. */
@@ -22,17 +22,18 @@ export interface KeyPrincipal {
 /** The name under which revisions and logs show a key. No account can have it, because it contains a space. */
 export const actorOf = ({ name }: Pick<Key, 'name'>): string => `key ${name}`;
 
-/** Checks keys: one lookup of a digest, without a slow hash. Remembers their last use. */
+/** Checks keys: one lookup of a digest, without a slow hash. Notes their last use. */
 export class KeyRing {
   readonly #view: () => View;
   readonly #now: () => number;
   /** A changed key is another record, so that its permissions are prepared again. */
   readonly #principals = new WeakMap<Key, KeyPrincipal>();
-  readonly #uses = new Map<number, { readonly at: number; readonly address: string }>();
+  readonly #uses: LastUses;
 
-  constructor(view: () => View, now: () => number) {
+  constructor(view: () => View, uses: LastUses, now: () => number) {
     this.#view = view;
     this.#now = now;
+    this.#uses = uses;
   }
 
   /** The principal, a sentence why the key is refused, or undefined for a key that there never was. */
@@ -46,18 +47,12 @@ export class KeyRing {
     }
     const problem = this.#problem(key, user, address);
     if (problem !== undefined) return problem;
-    this.#uses.set(key.id, { at: this.#now(), address });
+    this.#uses.note(key.id, this.#now(), address);
     const known = this.#principals.get(key);
     if (known !== undefined) return known;
     const principal = Object.freeze({ name: actorOf(key), access: new KeyAccess(key) });
     this.#principals.set(key, principal);
     return principal;
-  }
-
-  /** When and from where a key was last used. */
-  get(id: number): KeyUse | undefined {
-    const use = this.#uses.get(id);
-    return use && { at: new Date(use.at).toISOString(), address: use.address };
   }
 
   /** The sentence names the key and its limits only to who has the key. */
