@@ -13,7 +13,19 @@ const GiB = 1024 ** 3;
  */
 export interface HostUnderTest {
   readonly title: string;
+  /** A domain that it reaches. */
+  readonly domain?: DomainUnderTest;
   start(t: TestContext): Promise<Host>;
+}
+
+/** An Active Directory domain of another machine. */
+export interface DomainUnderTest {
+  readonly name: string;
+  readonly workgroup: string;
+  readonly controller: string;
+  /** The address of the controller, where it is not found by DNS. */
+  readonly server: string | undefined;
+  readonly administrator: { readonly name: string; readonly password: string };
 }
 
 export interface Clock {
@@ -74,4 +86,14 @@ export async function virtualHost(
   return host;
 }
 
-export const virtual: HostUnderTest = { title: 'virtual', start: (t) => virtualHost(t) };
+export const virtual: HostUnderTest = {
+  title: 'virtual',
+  domain: {
+    name: 'corp.example.com',
+    workgroup: 'CORP',
+    controller: 'dc1.corp.example.com',
+    server: undefined,
+    administrator: { name: 'Administrator', password: 'domain secret' },
+  },
+  start: (t) => virtualHost(t),
+};

@@ -90,7 +90,8 @@ export class VirtualBootEnvironments implements BootEnvironments {
 
   async destroy(name: string): Promise<void> {
     const old = this.#named(name);
-    if (old.now || old.onReboot) throw new HostError(`cannot destroy '${name}': dataset is busy`);
+    if (old.now) throw new HostError(`the machine runs from the boot environment ${name}`);
+    if (old.onReboot) throw new HostError(`the machine starts from the boot environment ${name} next time`);
     this.#keep(this.#memory.value.filter((environment) => environment !== old));
   }
 

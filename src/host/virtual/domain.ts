@@ -46,17 +46,8 @@ export class VirtualDomain implements Domain {
         said: `Failed to find DC for domain ${domain} - The object was not found.`,
       };
     }
-    if ('password' in account) {
-      const password = corp.accounts.get(account.name.toLowerCase());
-      if (password === undefined)
-        return {
-          found: false,
-          objection: 'account',
-          said: `Client '${account.name}@${corp.name.toUpperCase()}' not found in Kerberos database`,
-        };
-      if (password !== account.password)
-        return { found: false, objection: 'password', said: 'Preauthentication failed' };
-    }
+    const problem = ticketProblem(account);
+    if (problem !== undefined) return { found: false, ...problem };
     const siteServers = site === undefined ? [] : corp.sites.get(site);
     if (siteServers === undefined) return { found: false, objection: 'site', said: `the domain has no site ${site}` };
     return { found: true, workgroup: corp.workgroup, siteServers };
@@ -98,6 +89,9 @@ export class VirtualDomain implements Domain {
     const name = 'password' in account ? account.name : (account.principal.split('@')[0] ?? '');
     if (domain.toLowerCase() !== corp.name)
       throw new HostError(`Failed to join domain: failed to find DC for domain ${domain}`);
+    const problem = ticketProblem(account);
+    if (problem !== undefined)
+      throw new HostError(`The domain ${domain} did not issue a Kerberos ticket: ${problem.said}`);
     if (!corp.administrators.includes(name.toLowerCase()))
       throw new HostError('Failed to join domain: failed to join domain: Insufficient access');
   }
@@ -105,4 +99,18 @@ export class VirtualDomain implements Domain {
   #keep(kept: Kept): void {
     this.#memory.keep(Object.freeze(kept));
   }
+}
+
+/** Why the domain issues no ticket for an account, if so. It knows every keytab. */
+function ticketProblem(account: DomainAccess['account']) {
+  if (!('password' in account)) return undefined;
+  const password = corp.accounts.get(account.name.toLowerCase());
+  if (password === undefined)
+    return {
+      objection: 'account',
+      said: `Client '${account.name}@${corp.name.toUpperCase()}' not found in Kerberos database`,
+    } as const;
+  return password === account.password
+    ? undefined
+    : ({ objection: 'password', said: 'Preauthentication failed' } as const);
 }

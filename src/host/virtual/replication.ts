@@ -84,7 +84,14 @@ export class VirtualReplication implements Replication {
     const there = datasets[target];
     if (what.base === undefined && there !== undefined && !over)
       throw new HostError(`cannot receive new filesystem stream: destination '${target}' exists`);
+    const first = there?.[0];
+    if (what.base === undefined && first !== undefined)
+      throw new HostError(
+        `cannot receive new filesystem stream: destination has snapshots (eg. ${target}@${first.name})\nmust destroy them to overwrite it`,
+      );
     const base = what.base;
+    if (base !== undefined && there === undefined)
+      throw new HostError(`cannot receive incremental stream: destination '${target}' does not exist`);
     const known = [
       ...here.snapshots.map((snapshot) => [`${dataset}@${snapshot.name}`, snapshot.guid]),
       ...here.marks.map((mark) => [`${dataset}#${mark.name}`, mark.guid]),
@@ -107,6 +114,8 @@ export class VirtualReplication implements Replication {
 
   async destroy(remote: Remote, snapshots: readonly string[]): Promise<void> {
     const { datasets } = this.#peer(remote);
+    const wrong = snapshots.find((snapshot) => !/^[^@]+@[^@,%]+$/.test(snapshot));
+    if (wrong !== undefined) throw new HostError(`cannot destroy '${wrong}': it is no snapshot`);
     const gone = new Set(snapshots);
     this.#keepPeer(
       remote,
@@ -145,8 +154,10 @@ export class VirtualReplication implements Replication {
     const keys = (this.#read(knownHosts) ?? '')
       .split('\n')
       .flatMap((line) => (line.startsWith(`${alias} `) ? [line.slice(alias.length + 1)] : []));
-    const known = this.#memory.value.peers[hostname] ?? { key: keys[0], datasets: {} };
+    const { peers, marks } = this.#memory.value;
+    const known = peers[hostname] ?? { key: keys[0], datasets: {} };
     if (known.key === undefined || !keys.includes(known.key)) throw new HostError('Host key verification failed.');
+    if (peers[hostname] === undefined) this.#memory.keep({ peers: { ...peers, [hostname]: known }, marks });
     return known;
   }
 

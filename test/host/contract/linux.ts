@@ -5,15 +5,19 @@ import { openLinuxHost } from '../../../src/host/linux/index.ts';
 import { HelperRunner } from '../../../src/host/linux/runner.ts';
 import type { Host } from '../../../src/host/ports/index.ts';
 import type { ZfsEvent } from '../../../src/host/ports/zfs.ts';
-import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
+import { type DomainUnderTest, finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { describeAccounts } from './accounts.ts';
+import { describeBootEnvironments } from './boot-environments.ts';
 import { describeCommands } from './commands.ts';
 import { describeDisks } from './disks.ts';
+import { describeDomain } from './domain.ts';
 import { describeFiles } from './files.ts';
+import { describeJails } from './jails.ts';
 import { describeMachine } from './machine.ts';
 import { describeNetwork } from './network.ts';
 import { describePackages } from './packages.ts';
 import { describePlugins } from './plugins.ts';
+import { describeReplication } from './replication.ts';
 import { describeServices } from './services.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
 import { describeTargets } from './targets.ts';
@@ -39,7 +43,8 @@ const withTgt: HostUnderTest = {
     return other;
   },
 };
-const hosts: readonly HostUnderTest[] = [{ title: 'Linux', start: async () => linux }];
+const withLinux: HostUnderTest = { title: 'Linux', start: async () => linux };
+const hosts: readonly HostUnderTest[] = [withLinux];
 /** Each part runs in a separate machine. */
 const parts: Readonly<Record<string, () => void>> = {
   storage() {
@@ -59,11 +64,23 @@ const parts: Readonly<Record<string, () => void>> = {
     describeTargets([...hosts, withTgt]);
     describeWeb(hosts);
   },
+  /** On a machine that runs from ZFS, beside another one that is a domain controller. */
+  system() {
+    describeBootEnvironments(hosts);
+    describeDomain([{ ...withLinux, domain: domainIn(process.env['HOLDFAST_CONTRACT_DOMAIN']) }]);
+    describeJails(hosts);
+    describeReplication(hosts);
+  },
 };
 const describePart = parts[part];
 if (describePart === undefined)
   throw new Error(`Expected one of ${Object.keys(parts).join(', ')} as HOLDFAST_CONTRACT, got ${part}.`);
 describePart();
+
+function domainIn(text = '{}'): DomainUnderTest {
+  const domain: DomainUnderTest = JSON.parse(text);
+  return domain;
+}
 
 /** Behaviour of a real machine only: changes by other programs, old content of disks, programs that do not start. */
 function describeReal(host: Host): void {

@@ -1,0 +1,3 @@
+import { contractHolds } from '../support/lab/contract.ts';
+
+contractHolds('system');
