@@ -223,3 +223,35 @@ test('a record can be sent back as a program has read it', async () => {
   assert.equal((await api.put('services/snmp/', { ...record, snmp_options: '' })).status, 403);
   assert.equal((await nas.api.expect(200, 'GET', 'services/snmp/'))['snmp_options'], '# a raw line');
 });
+
+test('who may only share cannot share what an account or root runs or trusts', async () => {
+  await using nas = await appliance();
+  await nas.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
+  for (const name of ['home', 'media', 'free'])
+    await nas.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name });
+  await nas.api.expect(201, 'POST', 'account/users/', {
+    ...{ bsdusr_username: 'anna', bsdusr_full_name: 'Anna', bsdusr_password: 'a password', bsdusr_creategroup: true },
+    bsdusr_home: '/mnt/tank/home/anna',
+  });
+  const { api } = await withKey(nas, widest);
+  for (const path of ['/mnt/tank', '/mnt/tank/home', '/mnt/tank/home/anna', '/mnt/tank/home/anna/.ssh']) {
+    for (const [resource, body] of [
+      ['sharing/nfs', { nfs_paths: [path], nfs_maproot_user: 'root' }],
+      ['sharing/cifs', { cifs_path: path, cifs_guestok: true }],
+      ['services/rsyncmod', { rsyncmod_name: 'a', rsyncmod_path: path, rsyncmod_user: 'root' }],
+      ['services/tftp', { tftp_directory: path, tftp_username: 'root', tftp_newfiles: true }],
+    ] as const) {
+      const answer = await api.send(resource === 'services/tftp' ? 'PUT' : 'POST', `${resource}/`, body);
+      assert.equal(answer.status, 403, `${resource} ${path}: ${answer.text}`);
+      assert.match(answer.text, /account\/users/);
+    }
+  }
+  await api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/free'], nfs_maproot_user: 'root' });
+  // Later changes that would bring a home below the share are made by who may make accounts.
+  const share = await nas.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/home'] });
+  assert.equal((await api.put(`sharing/nfs/${share['id']}/`, { nfs_maproot_user: 'root' })).status, 403);
+  await api.expect(204, 'DELETE', `sharing/nfs/${share['id']}/`);
+});

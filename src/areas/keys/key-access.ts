@@ -1,8 +1,9 @@
-import type { Access, Act, Grant, Permission } from '../../engine/declare/access.ts';
+import type { Access, Act, Effect, Grant, Permission } from '../../engine/declare/access.ts';
 import { contains, type Ip, type Network, parseIp, parseNetwork } from '../../lib/ip.ts';
 import { isObject } from '../../lib/json.ts';
 import { quote } from '../../lib/text.ts';
 import { outsideOf } from './confinement.ts';
+import { exposedBy } from './exposure.ts';
 import type { Key } from './key.ts';
 import { covers, matches } from './patterns.ts';
 import { isPrivilegedField, privilegeIn } from './privileged.ts';
@@ -70,6 +71,12 @@ export class KeyAccess implements Access {
       return `The key ${quote(this.#name)} may not set the field ${name} of ${act.resource}: it requires a permission with raw, because the machine uses it with the rights of root.`;
     }
     return undefined;
+  }
+
+  exposure(effect: Effect): string | undefined {
+    if (this.#permissions.some(({ raw }) => raw)) return undefined;
+    const exposed = exposedBy(effect);
+    return exposed && `The key ${quote(this.#name)} may not do this: ${exposed} It requires a permission with raw.`;
   }
 
   problemOfGrant({ permissions, addresses, expires, dataset }: Grant): string | undefined {

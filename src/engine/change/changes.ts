@@ -247,11 +247,14 @@ export class Changes {
     draft.issues.throwIfAny();
   }
 
-  /** Refuses a change outside of the dataset that its principal is confined to. */
+  /** Refuses a change whose effect its principal has no right to. */
   #confine({ context: { access } }: Change, draft: LayeredDraft, mark: Mark): void {
-    if (access?.confine === undefined) return;
-    const effect = { changes: draft.changesSince(mark), steps: draft.stepsSince(mark) };
-    const problem = access.confine({ ...effect, view: draft, facts: draft.facts });
+    if (access === undefined) return;
+    const effect = {
+      ...{ changes: draft.changesSince(mark), steps: draft.stepsSince(mark) },
+      ...{ view: draft, facts: draft.facts },
+    };
+    const problem = access.confine?.(effect) ?? access.exposure(effect);
     if (problem !== undefined) throw new Forbidden(problem);
   }
 

@@ -34,6 +34,8 @@ export interface Access {
    * not confined to a dataset. A confined one can only change: it has no jobs and no other steps on the machine.
    */
   readonly confine: ((effect: Effect) => string | undefined) | undefined;
+  /** Why a change would expose what amounts to root, such as the home of an account, to who lacks the right to that. */
+  exposure(effect: Effect): string | undefined;
   /** Why this access must not give such permissions to another key. */
   problemOfGrant(grant: Grant): string | undefined;
 }
