@@ -3,6 +3,7 @@ import type { Act } from './declare/access.ts';
 import type { Configuration } from './declare/resource.ts';
 import type { Subsystem } from './declare/subsystem.ts';
 import type { Engine } from './engine.ts';
+import type { DryPlan } from './plan/dry-run.ts';
 
 /**
  * What the operations of the management interface work with: the engine, and what parts of the program provide that an
@@ -16,7 +17,7 @@ export interface Services {
   /** Issues a token with which another machine can pair with this one, once. */
   issueToken(): { readonly token: string; readonly until: string };
   /** A dry run: what a request would do to the machine. Throws what would refuse the request. */
-  plan(request: PlannedRequest, context: RequestContext): Promise<unknown>;
+  plan(request: PlannedRequest, context: RequestContext): Promise<DryPlan>;
   /** What a request would do, by its method and path; `open` if every key may send it; undefined without a resource. */
   actOf(method: string, path: string): Act | 'open' | undefined;
   /** When and from where each key was last used, by its id. */

@@ -14,7 +14,7 @@ import {
   type SentOf,
 } from '../engine/declare/resource.ts';
 import type { Engine, RequestContext } from '../engine/engine.ts';
-import { DryRun } from '../engine/plan/dry-run.ts';
+import { type DryPlan, DryRun } from '../engine/plan/dry-run.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
 import { Turns } from '../lib/turns.ts';
@@ -74,12 +74,12 @@ export class ResourceController {
       : this.#onKept(call, resource, call.operation.verb);
   }
 
-  /** Describes in sentences what a change would do to the machine, and changes nothing. */
-  plan(call: Call): Promise<readonly string[]> {
+  /** Finds out what a request would do to the machine, and changes nothing. */
+  plan(call: Call): Promise<DryPlan> {
     const { resource } = call.match.route;
     const { operation } = call;
     const dryRun = new DryRun(this.#engine, this.#engine.operations(call.context));
-    return dryRun.actionsOf(async (operations) => {
+    return dryRun.planOf(async (operations) => {
       const dry = { ...call, operations };
       if ('action' in operation) return await this.perform(dry);
       if (resource.kind === 'hosted')

@@ -125,7 +125,18 @@ test('a plan asks what the request would ask, and is refused by the same answer'
   assert.match(refusal.text, /is in use by/);
   const planned = await api.post(plan, request);
   assert.deepEqual([planned.status, planned.json], [400, refusal.json]);
-  assert.equal((await api.post(plan, { ...request, body: { force: true } })).status, 200);
+  const forced = await api.post(plan, { ...request, body: { force: true }, details: true });
+  assert.deepEqual(forced.json, [
+    {
+      title: 'bring the iSCSI targets into line',
+      reversible: true,
+      decides: false,
+      touches: ['iSCSI targets'],
+      files: [],
+      services: [],
+      sessions: ['iqn.1993-08.org.debian:01:c at iqn.2005-10.org.freenas.ctl:t'],
+    },
+  ]);
 });
 
 test('a plan goes on after a step with what the step makes', async () => {
@@ -137,4 +148,61 @@ test('a plan goes on after a step with what the step makes', async () => {
   const child = { method: 'POST', path: 'storage/dataset/tank/', body: { name: 'media' } };
   await box.api.expect(201, 'POST', 'storage/volume/', body);
   assert.deepEqual((await box.api.post(plan, child)).json, ['create the dataset tank/media']);
+});
+
+test('the details of a plan are what each step touches, its files as diffs, and its services', async () => {
+  await using box = await appliance();
+  const { api } = box;
+  const layout = [{ vdevtype: 'stripe', disks: ['ada0'] }];
+  await api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout });
+  for (const service of ['cifs', 'snmp'])
+    await api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable: true });
+  const detailed = async (method: string, path: string, body: object) => {
+    const request = { method, path, body };
+    const { json } = await api.post(plan, { ...request, details: true });
+    assert.ok(Array.isArray(json));
+    assert.deepEqual(
+      json.map(({ title }) => title),
+      (await api.post(plan, request)).json,
+    );
+    return json;
+  };
+  const nothing = { reversible: true, decides: false, files: [], services: [], sessions: [] };
+  const restarted = (service: string) => ({
+    ...nothing,
+    title: `restart ${service}`,
+    touches: [`service ${service}`],
+    services: [{ service, action: 'restart' }],
+  });
+  const written = (path: string, diff: string | null) => ({
+    ...nothing,
+    title: `write ${path}`,
+    touches: [`file ${path}`],
+    files: [{ path, diff }],
+  });
+  const diff = `--- /etc/samba/smb.conf
++++ /etc/samba/smb.conf
+@@ -1,7 +1,7 @@
+ # Written by Holdfast.
+ [global]
+   netbios name = holdfast
+-  workgroup = WORKGROUP
++  workgroup = CELLAR
+   server string = Holdfast
+   dos charset = CP437
+   unix charset = UTF-8
+`;
+  assert.deepEqual(await detailed('PUT', 'services/cifs/', { cifs_srv_workgroup: 'CELLAR' }), [
+    written('/etc/samba/smb.conf', diff),
+    restarted('smbd'),
+    restarted('nmbd'),
+  ]);
+  // It contains the community, so not every account may read it.
+  assert.deepEqual(await detailed('PUT', 'services/snmp/', { snmp_location: 'Rack' }), [
+    written('/etc/snmp/snmpd.conf', null),
+    restarted('snmpd'),
+  ]);
+  assert.deepEqual(await detailed('DELETE', 'storage/volume/tank/', {}), [
+    { ...nothing, title: 'destroy the pool tank', touches: ['pool tank'], reversible: false },
+  ]);
 });

@@ -27,6 +27,8 @@ export interface Furnished extends AsyncDisposable {
   readonly maker: Maker;
   /** The whole state of the machine: files with contents and permissions, accounts, services, pools and datasets. */
   machineState(): Promise<unknown>;
+  /** The files of the machine's configuration, with their contents: all except those on volumes and of the daemon. */
+  configurationFiles(): Promise<ReadonlyMap<string, string>>;
   /** The whole store: records with the fields that are never answered, and the sequences. */
   keptState(): unknown;
   /** The answers of the API at every address that can be read. */
@@ -81,6 +83,7 @@ export async function furnished(): Promise<Furnished> {
     },
     maker,
     machineState: () => stateOf(hosts().machine, join(one.folder, 'virtual')),
+    configurationFiles: async () => configurationIn(join(one.folder, 'virtual', 'root'), ''),
     keptState: () =>
       catalogue.filter(isKeptResource).map((resource) => {
         const table = one.engine.table(resource);
@@ -182,6 +185,20 @@ export async function stateOf(machine: Host, folder: string): Promise<unknown> {
     kernel: readIfThere(join(folder, 'machine.json')),
     files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
+}
+
+/** Where files are that are no configuration: volumes, originals of what was replaced, and staged files. */
+const elsewhere = ['/mnt', '/var/backups/holdfast', '/run/holdfast/staged'];
+
+function configurationIn(folder: string, path: string): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const [place, at] = [join(folder, entry.name), `${path}/${entry.name}`];
+    if (elsewhere.includes(at)) continue;
+    if (entry.isDirectory()) for (const [below, text] of configurationIn(place, at)) files.set(below, text);
+    else if (entry.isFile()) files.set(at, readFileSync(place, 'utf8'));
+  }
+  return files;
 }
 
 function readIfThere(path: string): string {

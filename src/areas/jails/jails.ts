@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { failed, missing } from '../../engine/declare/errors.ts';
 import {
   choice,
@@ -31,6 +30,7 @@ import { quote } from '../../lib/text.ts';
 import { networkSettings } from '../network/globalconfiguration.ts';
 import { networkInterface } from '../network/interface.ts';
 import { noSuchNic, plugged } from '../network/nics.ts';
+import { drawnFor } from '../storage/keys.ts';
 import { removeOccupants } from '../storage/occupants.ts';
 import { cloneSnapshot, destroyDataset } from '../storage/steps.ts';
 import {
@@ -263,7 +263,8 @@ function chosen(record: Jail, view: View, world: World): Partial<Jail> {
   const [bits4, bits6] = [bitsOf(settings.jc_ipv4_network) ?? '24', bitsOf(settings.jc_ipv6_network) ?? '64'];
   const known = parseIp(ipv4 ?? ipv6 ?? '');
   return {
-    jail_mac: record.jail_mac === '' ? newMac() : record.jail_mac,
+    jail_mac:
+      record.jail_mac === '' ? macOf(drawnFor(`the MAC address of jail ${record.id}`, world.view)) : record.jail_mac,
     jail_ipv4: ipv4,
     jail_ipv6: ipv6,
     jail_ipv4_netmask: record.jail_ipv4_netmask === '' && ipv4 !== null ? bits4 : record.jail_ipv4_netmask,
@@ -286,8 +287,8 @@ function bitsOf(network: string | null): string | undefined {
 }
 
 /** A locally administered MAC address, as the second lowest bit of the first byte marks it. */
-export function newMac(): string {
-  return `02:${[...randomBytes(5)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
+export function macOf(bytes: Uint8Array): string {
+  return `02:${[...bytes.subarray(0, 5)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
 }
 
 function allAddresses(record: JailAddresses): readonly string[] {

@@ -6,7 +6,7 @@ import { mostBundle } from '../../host/ports/plugins.ts';
 import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { jailsPlace } from '../jails/configuration.ts';
-import { type Jail, jail, newMac } from '../jails/jails.ts';
+import { type Jail, jail, macOf } from '../jails/jails.ts';
 import { jailTemplate, keepTemplate } from '../jails/templates.ts';
 import { clearDataset, createFilledDataset } from '../storage/steps.ts';
 import { longestManifest, type Manifest, manifestFile, readManifest } from './manifest.ts';
@@ -177,7 +177,7 @@ async function newJail(
   if (known === undefined)
     throw failed(`The plugin requires the jail template ${quote(template)}, which does not exist.`);
   if (known.jt_os === 'Linux') await keepTemplate(known, operations);
-  const mac = newMac();
+  const mac = macOf(randomBytes(5));
   await work.step(createPluginJail({ mac, plugin: name, template, operations }));
   const record = operations.world.view.find(jail, 'jail_mac', mac);
   if (record === undefined) throw failed(`The jail of the plugin ${quote(name)} was removed during the installation.`);

@@ -133,6 +133,8 @@ async function put({ files }: Host, guid: string, content: string | undefined): 
   await files.removeEmptyFolder(heldFolder);
 }
 
+const showsHeld = ({ guid }: Texts<'guid'>) => ({ files: [{ path: heldFile(guid), texts: 'hidden' as const }] });
+
 const held = async ({ files }: Host, { guid }: Texts<'guid'>) => (await files.read(heldFile(guid))) ?? '';
 
 async function asBefore(host: Host, { guid }: Texts<'guid'>, { before }: { readonly before: string }): Promise<void> {
@@ -158,6 +160,7 @@ const keepHeld = ensure<'guid', Holding>({
   },
   before: held,
   journals: withoutKey,
+  shows: showsHeld,
   make: (host, { guid, content }) => put(host, guid, content),
   unmake: asBefore,
 });
@@ -174,6 +177,7 @@ export const forgetKey = ensure<'guid', Texts<'guid'>>({
   is: async (host, of) => (await held(host, of)) === '',
   before: held,
   journals: withoutKey,
+  shows: showsHeld,
   make: (host, { guid }) => put(host, guid, undefined),
   unmake: asBefore,
   goOn: (host, { guid }) => put(host, guid, undefined),
@@ -187,6 +191,7 @@ export const markLocked = ensure<'guid', Texts<'guid'>>({
   is: async (host, of) => (await held(host, of)) === lockedByHand,
   before: held,
   journals: withoutKey,
+  shows: showsHeld,
   make: (host, { guid }) => put(host, guid, lockedByHand),
   unmake: asBefore,
   goOn: (host, { guid }) => put(host, guid, lockedByHand),

@@ -1,5 +1,5 @@
 /** The keys of encrypted volumes: how Holdfast finds them. */
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { failed } from '../../engine/declare/errors.ts';
 import { hidden, secret, text } from '../../engine/declare/fields.ts';
 import { collection, type Operations, type View, type Work, type World } from '../../engine/declare/resource.ts';
@@ -25,6 +25,15 @@ export function machineBytes(view: View): Buffer {
   if (record === undefined)
     throw failed('The key of this machine is lost. Unlock volumes with their passphrase or recovery key.');
   return Buffer.from(record.key, 'base64url');
+}
+
+/**
+ * Bytes that no other machine has, and that are the same each time for the same purpose: what a request draws must be
+ * what its dry run has shown. They say nothing of the key.
+ */
+export function drawnFor(purpose: string, view: View): Buffer {
+  const [record] = view.all(machineKey);
+  return record === undefined ? randomBytes(32) : createHmac('sha256', record.key).update(purpose).digest();
 }
 
 /** An encrypted volume whose pool is imported. */

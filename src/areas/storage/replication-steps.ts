@@ -17,6 +17,7 @@ export const addKey = ensure<'file' | 'uid' | 'gid', NewKey>({
   kind: 'add key',
   keeps: ['file', 'uid', 'gid'],
   title: ({ file }) => `add a key to ${file}`,
+  shows: ({ file }) => ({ subjects: [`file ${file}`], files: [{ path: file, texts: 'hidden' }] }),
   is: async ({ files }, of, args) =>
     args !== undefined && hasKey(await files.readPrivate(of.file, ownedBy(of)), args.key),
   isBegun: async () => true,

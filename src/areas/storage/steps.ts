@@ -213,6 +213,8 @@ export const cloneSnapshot = ensure<'name' | 'with', NewClone>({
   touches: ({ snapshot, name }) => [{ dataset: name }, { dataset: snapshot.split('@')[0] ?? snapshot }],
 });
 
+const ofPool = ({ name }: { readonly name: string }) => ({ subjects: [`pool ${name}`] });
+
 interface NewPool {
   readonly name: string;
   readonly spec: PoolSpec;
@@ -224,6 +226,7 @@ export const createPool = ensure<'name', NewPool>({
   // A pool of this name that was there is another one's, and why this one could not be created.
   isExclusive: true,
   title: ({ name }) => `create the pool ${name}`,
+  shows: ofPool,
   is: async ({ zfs }, { name }) => (await zfs.pools([name])).length > 0,
   make: ({ zfs }, { spec }) => zfs.createPool(spec),
   unmake: ({ zfs }, { name }) => zfs.destroyPool(name),
@@ -245,6 +248,7 @@ export const exportPool = ensure<'name' | 'guid', KnownPool>({
   kind: 'export pool',
   keeps: ['name', 'guid'],
   title: ({ name }) => `export the pool ${name}`,
+  shows: ofPool,
   is: async (host, { guid }) => !(await isImported(host, guid)),
   make: ({ zfs }, { name }) => zfs.exportPool(name),
   unmake: ({ zfs }, { guid }) => zfs.importPool(guid),
@@ -257,6 +261,7 @@ export const destroyPool = act<'name' | 'guid', KnownPool>({
   kind: 'destroy pool',
   keeps: ['name', 'guid'],
   title: ({ name }) => `destroy the pool ${name}`,
+  shows: ofPool,
   // A pool that is only not imported now still exists.
   isDone: async (host, { guid }) =>
     !(await isImported(host, guid)) && !(await host.zfs.importable()).some((pool) => pool.guid === guid),
@@ -270,6 +275,7 @@ export const importPool = ensure<'name' | 'guid', KnownPool>({
   keeps: ['name', 'guid'],
   isExclusive: true,
   title: ({ name }) => `import the pool ${name}`,
+  shows: ofPool,
   // Only an imported pool shows whether it is encrypted.
   decides: true,
   is: (host, { guid }) => isImported(host, guid),
@@ -283,6 +289,7 @@ export const restartService = ensure<'name', Texts<'name'>>({
   kind: 'restart service',
   keeps: ['name'],
   title: ({ name }) => `restart ${name}`,
+  shows: ({ name }) => ({ subjects: [`service ${name}`], services: [{ service: name, action: 'restart' }] }),
   make: ({ services }, { name }) => services.restart(name),
   unmake: async () => {},
   touches: () => ['services'],

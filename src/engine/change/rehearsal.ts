@@ -5,7 +5,8 @@ import type { World } from '../declare/resource.ts';
 import type { Outlook, Step } from '../declare/step.ts';
 import type { Desired } from '../declare/subsystem.ts';
 import { allDifferences } from '../plan/converge/converge.ts';
-import type { Actions, Rehearsal } from '../plan/planner.ts';
+import { plannedStep, plannedTask } from '../plan/details.ts';
+import type { PlannedStep, Rehearsal } from '../plan/planner.ts';
 import { verify } from '../plan/verify.ts';
 import type { SubsystemState, SubsystemStates } from './subsystem-states.ts';
 
@@ -36,29 +37,33 @@ export class ChangeRehearsal implements Rehearsal {
     return { view: this.#parts.draft, facts: this.#outlook.facts };
   }
 
-  async step(step: Step): Promise<Actions> {
+  get host(): Host {
+    return this.#parts.host;
+  }
+
+  async step(step: Step): Promise<PlannedStep> {
     if (step.nature === 'check') await step.perform(this.#parts.host, { was: undefined, before: '' });
     this.#outlook = step.foresee(this.#outlook);
     this.#parts.draft.expect(this.#outlook.facts);
-    return [step.title];
+    return plannedStep(step);
   }
 
-  async change(make: (draft: LayeredDraft) => void): Promise<Actions> {
+  async change(make: (draft: LayeredDraft) => void): Promise<readonly PlannedStep[]> {
     const { draft, host, judge } = this.#parts;
     const mark = draft.mark();
     make(draft);
     judge(draft, mark);
     const affected = this.#affected(mark);
     for (const { desired, applied } of affected) await verify(host, desired, applied);
-    const actions: string[] = [];
-    for (const step of draft.firstSteps.slice(mark.first)) actions.push(...(await this.step(step)));
+    const planned: PlannedStep[] = [];
+    for (const step of draft.firstSteps.slice(mark.first)) planned.push(await this.step(step));
     for (const { state, desired, applied } of affected) {
       const { media } = this.#outlook;
-      actions.push(...(await allDifferences(host, desired, applied, { media })).map(({ title }) => title));
+      planned.push(...(await allDifferences(host, desired, applied, { media })).map(plannedStep));
       this.#applied.set(state, desired);
     }
-    for (const step of draft.lastSteps.slice(mark.last)) actions.push(...(await this.step(step)));
-    return [...actions, ...draft.tasks.slice(mark.tasks).map(({ title }) => title)];
+    for (const step of draft.lastSteps.slice(mark.last)) planned.push(await this.step(step));
+    return [...planned, ...draft.tasks.slice(mark.tasks).map(plannedTask)];
   }
 
   /** The subsystems that the change renders differently from what they would be by then. */

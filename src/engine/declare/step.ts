@@ -20,6 +20,25 @@ export interface Outlook {
   readonly media: ReadonlyMap<string, Medium>;
 }
 
+/** What a step does, for the details of a dry run. */
+export interface Shown {
+  /** What it is done to, such as `file /etc/motd`. */
+  readonly subjects: readonly string[];
+  readonly files: readonly FileChange[];
+  readonly services: readonly { readonly service: string; readonly action: ServiceAction }[];
+  /** Sessions of clients that end with it. */
+  readonly sessions: readonly string[];
+}
+
+export type ServiceAction = 'start' | 'stop' | 'restart' | 'reload';
+
+/** A file before and after a step, undefined where there is none. */
+export interface FileChange {
+  readonly path: string;
+  /** `hidden` for a file that not every account may read, or that is not text. */
+  readonly texts: { readonly from: string | undefined; readonly to: string | undefined } | 'hidden';
+}
+
 /** A part of the machine whose facts stay as they are, or a subsystem. */
 export type Claim = Topic | { readonly subsystem: string };
 
@@ -50,6 +69,8 @@ export interface Step {
   readonly decides: boolean;
   /** What the machine is afterwards, for the dry run of what follows. */
   foresee(outlook: Outlook): Outlook;
+  /** What it does to the machine as that is now. */
+  show(host: Host): Promise<Shown>;
   look(host: Host): Promise<Found>;
   /** What the journal keeps of `before`. */
   kept(found: Found): string;

@@ -2,7 +2,8 @@ import type { Host } from '../../host/ports/index.ts';
 import type { Configuration, Draft, Operations, Task, Work, World } from '../declare/resource.ts';
 import type { Step } from '../declare/step.ts';
 import type { PasswordHashes } from '../passwords.ts';
-import type { Planner as Engine, Rehearsal } from './planner.ts';
+import { detailsOf, plannedTask, type StepDetails } from './details.ts';
+import type { Planner as Engine, PlannedStep, Rehearsal } from './planner.ts';
 
 /**
  * Operations that write down what a request would do to the machine, and do nothing. Questions are asked, records are
@@ -16,9 +17,9 @@ export class DryRun implements Operations {
   readonly #engine: Engine;
   readonly #operations: Operations;
   readonly #rehearsal: Rehearsal;
-  readonly #actions: string[] = [];
-  /** Where in the actions the last step is that decides what follows. */
-  #decision: number | undefined;
+  readonly #steps: PlannedStep[] = [];
+  /** The last step that decides what follows. */
+  #decision: PlannedStep | undefined;
 
   constructor(engine: Engine, operations: Operations) {
     this.#engine = engine;
@@ -27,14 +28,15 @@ export class DryRun implements Operations {
   }
 
   /** What the request would do, in the order in which it would be done. Throws what refuses the request. */
-  async actionsOf(request: (operations: Operations) => Promise<unknown>): Promise<readonly string[]> {
+  async planOf(request: (operations: Operations) => Promise<unknown>): Promise<DryPlan> {
+    const { host } = this.#rehearsal;
     try {
       await request(this);
     } catch (error) {
       if (this.#decision === undefined) throw error;
-      return this.#actions.map((title, index) => (index === this.#decision ? `${title}${restUnknown}` : title));
+      return { steps: this.#steps, decision: this.#decision, host };
     }
-    return this.#actions;
+    return { steps: this.#steps, decision: undefined, host };
   }
 
   get world(): World {
@@ -79,12 +81,13 @@ export class DryRun implements Operations {
   }
 
   background(task: Task): void {
-    this.#actions.push(task.title);
+    this.#steps.push(plannedTask(task));
   }
 
   async perform(step: Step): Promise<void> {
-    this.#actions.push(...(await this.#rehearsal.step(step)));
-    if (step.decides) this.#decision = this.#actions.length - 1;
+    const planned = await this.#rehearsal.step(step);
+    this.#steps.push(planned);
+    if (step.decides) this.#decision = planned;
   }
 
   async exchange(
@@ -96,9 +99,24 @@ export class DryRun implements Operations {
   }
 
   async #plan(make: Parameters<Rehearsal['change']>[0]): Promise<void> {
-    this.#actions.push(...(await this.#rehearsal.change(make)));
+    this.#steps.push(...(await this.#rehearsal.change(make)));
   }
 }
 
-/** Follows the title of the last step of a plan whose rest is not known. */
-export const restUnknown = ', which decides what follows';
+/** What a request would do. */
+export interface DryPlan {
+  readonly steps: readonly PlannedStep[];
+  /** The step that the plan ends with, if what follows depends on what it finds. */
+  readonly decision: PlannedStep | undefined;
+  readonly host: Host;
+}
+
+/** The titles of the steps. */
+export function titlesOf({ steps, decision }: DryPlan): readonly string[] {
+  return steps.map((step) => (step === decision ? `${step.title}, which decides what follows` : step.title));
+}
+
+/** The steps with what they do to the machine as it is now. */
+export function detailedStepsOf({ steps, decision, host }: DryPlan): Promise<readonly StepDetails[]> {
+  return Promise.all(steps.map((step) => detailsOf(step, { host, decides: step === decision })));
+}

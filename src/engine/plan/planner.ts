@@ -1,9 +1,12 @@
+import type { Host } from '../../host/ports/index.ts';
 import type { LayeredDraft } from '../configuration/draft.ts';
 import type { Configuration, World } from '../declare/resource.ts';
 import type { Step } from '../declare/step.ts';
 
-/** What a dry run would do, as sentences. */
-export type Actions = readonly string[];
+/** A step or a job that a dry run has found. */
+export interface PlannedStep extends Pick<Step, 'title' | 'show'> {
+  readonly reversible: boolean;
+}
 
 /** What a dry run needs of the engine. */
 export interface Planner {
@@ -16,8 +19,9 @@ export interface Planner {
 export interface Rehearsal {
   /** The configuration and the facts as they would be now. */
   readonly world: World;
-  /** Adds a step. One that asks the host is performed, because what it throws refuses the request. */
-  step(step: Step): Promise<Actions>;
+  readonly host: Host;
+  /** Adds a step. One that only asks the host is performed, because what it throws refuses the request. */
+  step(step: Step): Promise<PlannedStep>;
   /** Adds a change. Returns what it would do to the machine. Throws what refuses it. */
-  change(make: (draft: LayeredDraft) => void): Promise<Actions>;
+  change(make: (draft: LayeredDraft) => void): Promise<readonly PlannedStep[]>;
 }

@@ -1,7 +1,8 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { Operations } from '../declare/resource.ts';
-import type { Claim, Found, Outlook, Step, Texts } from '../declare/step.ts';
+import type { Claim, Found, Outlook, Shown, Step, Texts } from '../declare/step.ts';
 import type { Touched } from '../facts/facts.ts';
+import { nothingShown, subjectsOf } from './details.ts';
 
 export type { Step, Texts };
 
@@ -76,16 +77,20 @@ interface Spec<Name extends string, Args> {
   readonly decides?: true;
   /** What the machine is afterwards, where a plan goes on with it, as with the volume of a new pool. */
   readonly foresees?: (args: Args, outlook: Outlook) => Partial<Outlook>;
+  /** What a dry run shows of it, in addition to what it touches. */
+  readonly shows?: (args: Args) => Partial<Shown>;
 }
 
 /** What the steps of one kind have in common. */
 function shared<Name extends string, Args>(spec: Spec<Name, Args>, args: Args) {
+  const touches = spec.touches?.(args) ?? [];
   return {
     title: spec.title(args),
-    touches: spec.touches?.(args) ?? [],
+    touches,
     claims: claimsOf(spec),
     decides: spec.decides === true,
     foresee: (outlook: Outlook): Outlook => ({ ...outlook, ...spec.foresees?.(args, outlook) }),
+    show: async (): Promise<Shown> => ({ ...nothingShown, subjects: subjectsOf(touches), ...spec.shows?.(args) }),
   };
 }
 
@@ -241,9 +246,11 @@ function unkept(
   perform: (host: Host) => Promise<void>,
   spec: { readonly touches?: readonly Touched[]; readonly claims?: readonly Claim[] },
 ): Step {
+  const { touches = [] } = spec;
   return Object.freeze({
-    ...{ nature, kind: '', of: {}, title, touches: spec.touches ?? [], claims: claimsOf(spec), decides: false },
+    ...{ nature, kind: '', of: {}, title, touches, claims: claimsOf(spec), decides: false },
     foresee: (outlook: Outlook) => outlook,
+    show: async () => ({ ...nothingShown, subjects: subjectsOf(touches) }),
     kept: () => '',
     look: async () => unknown,
     perform: (host: Host) => perform(host),

@@ -5,7 +5,12 @@
  * Each change of the catalogue's examples is planned, and then sent. After the plan, the whole picture of the machine,
  * the records and the last ids in memory, and every table of the store are what they were before it, and the daemon has
  * made no call that changes the machine. The answer to the plan is a refusal if, and only if, the request is refused.
- * Otherwise it has the steps that the request then takes, in their order.
+ * Otherwise
+ * - it has the steps that the request then takes, in their order, or the first of them if it says that the last one
+ *   decides what follows;
+ * - each of its diffs leads from the file before the request to the file after it, and no other file is different;
+ * - the services are started, stopped, restarted and reloaded that it names, in that order;
+ * - it contains no secret of a record.
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -14,9 +19,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { restUnknown } from '../../../src/engine/plan/dry-run.ts';
-import type { LogLine } from '../../support/appliance.ts';
-import { isHarmless, resourcesAt, trials } from '../../support/catalogue.ts';
+import { applyPatch } from 'diff';
+import { catalogue } from '../../../src/areas/index.ts';
+import { fieldValue } from '../../../src/engine/configuration/tables.ts';
+import { isKeptResource } from '../../../src/engine/engine.ts';
+import type { StepDetails } from '../../../src/engine/plan/details.ts';
+import { isObject } from '../../../src/lib/json.ts';
+import { isHarmless, resourcesAt, type Sending, trials } from '../../support/catalogue.ts';
 import { type Furnished, furnished } from '../../support/furnished.ts';
 import { managementRoot } from '../../support/management.ts';
 
@@ -30,33 +39,83 @@ export function dryRunsOf(path: string): void {
         const request = await trial.prepare();
         const before = await pictureOf(world);
         world.faults.heal();
-        const planned = await world.api.post(`${managementRoot}/plan`, request);
+        const planned = await world.api.post(`${managementRoot}/plan`, { ...request, details: true });
         const calls = world.faults.titles.filter((call) => !isHarmless(call));
         assert.deepEqual(calls, []);
         assertSame(await pictureOf(world), before);
-        const { log } = world.appliance;
-        const from = log.length;
-        const answer = await world.api.send(request.method, request.path, request.body);
-        assert.ok(planned.status < 500 && answer.status < 500, `${planned.text} ${answer.text}`);
-        assert.equal(planned.status < 300, answer.status < 300, `planned ${planned.text}, answered ${answer.text}`);
-        if (answer.status < 300) assertCarriedOut(planned.json, stepsIn(log.slice(from)));
+        const done = await carriedOut(world, request);
+        assert.ok(planned.status < 500 && done.status < 500, `${planned.text} ${done.text}`);
+        assert.equal(planned.status < 300, done.status < 300, `planned ${planned.text}, answered ${done.text}`);
+        if (done.status >= 300) return;
+        assertPlanned(detailsIn(planned.json), done);
+        for (const secret of secretsOf(world)) assert.ok(!planned.text.includes(secret), `the plan shows ${secret}`);
         await jobsOf(world);
       });
   });
 }
 
-/** The titles of the steps that a request took, in order. */
-function stepsIn(lines: readonly LogLine[]): readonly string[] {
-  return lines.flatMap(({ message }) => (message.startsWith('step: ') ? [message.slice('step: '.length)] : []));
+/** What a request did, as far as a plan has to say it. */
+interface Done {
+  readonly status: number;
+  readonly text: string;
+  readonly steps: readonly string[];
+  readonly orders: readonly string[];
+  readonly before: ReadonlyMap<string, string>;
+  readonly after: ReadonlyMap<string, string>;
 }
 
-/** A plan whose last step decides what follows is the beginning of what was done. */
-function assertCarriedOut(planned: unknown, steps: readonly string[]): void {
-  assert.ok(Array.isArray(planned));
-  const titles = planned.map(String);
-  const isWhole = titles.at(-1)?.endsWith(restUnknown) !== true;
-  const known = titles.map((title) => title.replace(restUnknown, ''));
-  assert.deepEqual(known, isWhole ? steps : steps.slice(0, known.length));
+async function carriedOut(world: Furnished, { method, path, body }: Sending): Promise<Done> {
+  const { log } = world.appliance;
+  const from = log.length;
+  const before = await world.configurationFiles();
+  world.faults.heal();
+  const { status, text } = await world.api.send(method, path, body);
+  const orders = world.faults.titles.flatMap((call) => /^services\.(start|stop|restart|reload)$/.exec(call)?.[1] ?? []);
+  const steps = log
+    .slice(from)
+    .flatMap(({ message }) => (message.startsWith('step: ') ? [message.slice('step: '.length)] : []));
+  return { status, text, steps, orders, before, after: await world.configurationFiles() };
+}
+
+function assertPlanned(planned: readonly StepDetails[], { steps, orders, before, after }: Done): void {
+  const titles = planned.map(({ title }) => title);
+  const isWhole = planned.at(-1)?.decides !== true;
+  assert.deepEqual(titles, isWhole ? steps : steps.slice(0, titles.length));
+  const files = planned.flatMap((step) => step.files);
+  for (const { path, diff } of files) {
+    if (diff === null) continue;
+    assert.equal(applyPatch(before.get(path) ?? '', diff), after.get(path) ?? '', `${path}: ${diff}`);
+  }
+  if (!isWhole) return;
+  const different = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (path) => before.get(path) !== after.get(path),
+  );
+  const paths = new Set(files.map(({ path }) => path));
+  assert.deepEqual(
+    different.filter((path) => !paths.has(path)),
+    [],
+  );
+  const actions = planned.flatMap(({ services }) => services[0]?.action ?? []);
+  assert.deepEqual(orders, actions);
+}
+
+function detailsIn(json: unknown): readonly StepDetails[] {
+  assert.ok(Array.isArray(json) && json.every(isDetails), JSON.stringify(json));
+  return json;
+}
+
+/** `test/conventions/management.test.ts` compares the whole with its description. */
+function isDetails(value: unknown): value is StepDetails {
+  return isObject(value) && Array.isArray(value['files']) && Array.isArray(value['services']);
+}
+
+/** The values of all secret fields. A short one is also a part of other texts. */
+function secretsOf({ engine }: Furnished): readonly string[] {
+  return catalogue.filter(isKeptResource).flatMap((resource) => {
+    const names = Object.entries(resource.fields).flatMap(([name, { secret }]) => (secret ? [name] : []));
+    const values = [...engine.table(resource).all()].flatMap((one) => names.map((name) => fieldValue(one, name)));
+    return values.flatMap((value) => (typeof value === 'string' && value.length > 5 ? [value] : []));
+  });
 }
 
 /** Resolves when no job runs. A restart of the machine, for example, comes a second after the answer. */

@@ -1,8 +1,6 @@
-import type { OwnedAccounts, UserSpec } from '../../../host/ports/accounts.ts';
+import type { Accounts, OwnedAccounts, UserSpec } from '../../../host/ports/accounts.ts';
 import type { Step } from '../../declare/step.ts';
 import { type Comparison, difference } from './difference.ts';
-
-const touches = ['accounts'] as const;
 
 export async function accountDifferences({ host, desired, applied }: Comparison): Promise<readonly Step[]> {
   if (desired.accounts === undefined || desired.accounts === applied?.accounts) return [];
@@ -11,33 +9,28 @@ export async function accountDifferences({ host, desired, applied }: Comparison)
   const groups = compared(actual.groups, desired.accounts.groups, (a, b) => a.gid === b.gid);
   // A group must be there before its members, and empty of primary members before it goes.
   return [
-    ...users.gone.map(({ name }) =>
-      difference({ title: `remove the user ${name}`, make: ({ accounts }) => accounts.removeUser(name), touches }),
-    ),
+    ...users.gone.map(({ name }) => ofUser(`remove the user ${name}`, name, (port) => port.removeUser(name))),
     ...groups.different.map((group) =>
-      difference({
-        title: `give the group ${group.name} the number ${group.gid}`,
-        make: ({ accounts }) => accounts.changeGroup(group),
-        touches,
-      }),
+      ofGroup(`give the group ${group.name} the number ${group.gid}`, group.name, (port) => port.changeGroup(group)),
     ),
     ...groups.added.map((group) =>
-      difference({
-        title: `create the group ${group.name}`,
-        make: ({ accounts }) => accounts.createGroup(group),
-        touches,
-      }),
+      ofGroup(`create the group ${group.name}`, group.name, (port) => port.createGroup(group)),
     ),
     ...users.different.map((user) =>
-      difference({ title: `change the user ${user.name}`, make: ({ accounts }) => accounts.changeUser(user), touches }),
+      ofUser(`change the user ${user.name}`, user.name, (port) => port.changeUser(user)),
     ),
-    ...users.added.map((user) =>
-      difference({ title: `create the user ${user.name}`, make: ({ accounts }) => accounts.createUser(user), touches }),
-    ),
-    ...groups.gone.map(({ name }) =>
-      difference({ title: `remove the group ${name}`, make: ({ accounts }) => accounts.removeGroup(name), touches }),
-    ),
+    ...users.added.map((user) => ofUser(`create the user ${user.name}`, user.name, (port) => port.createUser(user))),
+    ...groups.gone.map(({ name }) => ofGroup(`remove the group ${name}`, name, (port) => port.removeGroup(name))),
   ];
+}
+
+type Make = (port: Accounts) => Promise<void>;
+
+const ofUser = (title: string, name: string, make: Make) => step(title, `user ${name}`, make);
+const ofGroup = (title: string, name: string, make: Make) => step(title, `group ${name}`, make);
+
+function step(title: string, subject: string, make: Make): Step {
+  return difference({ title, make: ({ accounts }) => make(accounts), touches: ['accounts'], subjects: [subject] });
 }
 
 function isSameUser(a: UserSpec, b: UserSpec): boolean {

@@ -1,8 +1,9 @@
 import type { Host } from '../../../host/ports/index.ts';
 import type { NetworkState } from '../../../host/ports/network.ts';
-import type { Outlook, Step } from '../../declare/step.ts';
+import type { Outlook, Shown, Step } from '../../declare/step.ts';
 import type { Desired } from '../../declare/subsystem.ts';
 import type { Topic } from '../../facts/facts.ts';
+import { nothingShown } from '../details.ts';
 import type { ServiceLook } from './service-look.ts';
 
 /** A machine, what it has to be, and what is known of what it is. */
@@ -30,6 +31,9 @@ interface Spec {
   readonly make: (host: Host) => Promise<void>;
   /** The facts that are different afterwards. */
   readonly touches?: readonly Topic[];
+  /** What it is done to, such as `file /etc/motd`. */
+  readonly subjects: readonly string[];
+  readonly show?: (host: Host) => Promise<Partial<Shown>>;
 }
 
 /**
@@ -37,10 +41,11 @@ interface Spec {
  * it: the next start finds the difference again. It is taken back together with all others of its subsystem, by
  * converging on the stored configuration: only that finds what a failed step has done.
  */
-export function difference({ title, make, touches = [] }: Spec): Step {
+export function difference({ title, make, touches = [], subjects, show }: Spec): Step {
   return Object.freeze({
     ...{ nature: 'ensure' as const, kind: '', of: {}, title, touches, claims: [], decides: false },
     foresee: (outlook: Outlook) => outlook,
+    show: async (host: Host) => ({ ...nothingShown, subjects, ...(await show?.(host)) }),
     look: async () => ({ was: undefined, before: '' }),
     kept: () => '',
     perform: (host: Host) => make(host),

@@ -6,5 +6,11 @@ export async function endpointDifferences({ host, desired, applied }: Comparison
   const { endpoints } = desired;
   if (endpoints === undefined) return [];
   if (isDeepStrictEqual(endpoints, applied === undefined ? await host.web.served() : applied.endpoints)) return [];
-  return [difference({ title: 'serve the interface where the settings say', make: ({ web }) => web.serve(endpoints) })];
+  return [
+    difference({
+      title: 'serve the interface where the settings say',
+      make: ({ web }) => web.serve(endpoints),
+      subjects: ['HTTP endpoints'],
+    }),
+  ];
 }

@@ -1,3 +1,4 @@
+import type { Host } from '../../../host/ports/index.ts';
 import type { Step } from '../../declare/step.ts';
 import type { DesiredFile } from '../../declare/subsystem.ts';
 import { type Comparison, difference } from './difference.ts';
@@ -27,7 +28,7 @@ export async function fileDifferences({ host, desired, applied, known }: Compari
     }
     written.push(path);
     reread ||= forServiceManager === true;
-    steps.push(content === undefined ? removal(path) : writing(file, content));
+    steps.push(content === undefined ? removal(file) : writing(file, content));
   }
   const there =
     applied === undefined
@@ -37,23 +38,45 @@ export async function fileDifferences({ host, desired, applied, known }: Compari
     if (wanted.has(path)) continue;
     written.push(path);
     reread ||= before.get(path)?.forServiceManager === true;
-    steps.push(removal(path));
+    steps.push(removal(before.get(path) ?? { path }));
   }
   return { steps: reread ? [...steps, rereading(known)] : steps, written };
 }
 
-function writing({ path, mode, encoding }: DesiredFile, content: string): Step {
+type FileAt = Pick<DesiredFile, 'path' | 'mode' | 'encoding'>;
+
+function writing(file: FileAt, content: string): Step {
+  const { path, mode, encoding } = file;
   const options = { ...(mode === undefined ? {} : { mode }), ...(encoding === undefined ? {} : { encoding }) };
-  return difference({ title: `write ${path}`, make: ({ files }) => files.write(path, content, options) });
+  return step(`write ${path}`, file, content, ({ files }) => files.write(path, content, options));
 }
 
-function removal(path: string): Step {
-  return difference({ title: `remove ${path}`, make: ({ files }) => files.remove(path) });
+function removal(file: FileAt): Step {
+  return step(`remove ${file.path}`, file, undefined, ({ files }) => files.remove(file.path));
+}
+
+function step(title: string, file: FileAt, to: string | undefined, make: (host: Host) => Promise<void>): Step {
+  const { path } = file;
+  return difference({
+    title,
+    make,
+    subjects: [`file ${path}`],
+    show: async ({ files }) => {
+      const isShown = file.encoding !== 'base64' && isPublic(file.mode) && isPublic(await files.mode(path));
+      return { files: [{ path, texts: isShown ? { from: await files.read(path), to } : 'hidden' }] };
+    },
+  });
+}
+
+/** Whether every account of the machine may read a file, so that it has no secrets. */
+function isPublic(mode = 0o644): boolean {
+  return (mode & 0o004) !== 0;
 }
 
 function rereading({ look }: Comparison['known']): Step {
   return difference({
     title: 'let the service manager read its files again',
+    subjects: ['service manager'],
     async make({ services }) {
       try {
         await services.reread();

@@ -11,6 +11,7 @@ export async function hostNameDifferences({ host, desired, applied, known }: Com
       title: `give the machine the name ${hostname}`,
       make: ({ network }) => network.rename(hostname),
       touches: ['network'],
+      subjects: ['host name'],
     }),
   ];
 }

@@ -31,7 +31,12 @@ export async function linkDifferences(comparison: Comparison, allWritten: readon
   };
   return [
     ...media,
-    difference({ title: `configure ${listed(names)}`, make: ({ network }) => network.apply(order), touches }),
+    difference({
+      title: `configure ${listed(names)}`,
+      make: ({ network }) => network.apply(order),
+      touches,
+      subjects: names.map((name) => `link ${name}`),
+    }),
   ];
 }
 
@@ -87,6 +92,7 @@ function mediumStep(name: string, medium: Medium): Step {
     title: `let ${name} ${how}`,
     make: ({ network }) => network.setMedium(name, medium),
     touches,
+    subjects: [`link ${name}`],
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Host } from '../../../host/ports/index.ts';
 import { sentenceList } from '../../../lib/text.ts';
 import { failed } from '../../declare/errors.ts';
-import type { Step } from '../../declare/step.ts';
+import type { ServiceAction, Step } from '../../declare/step.ts';
 import { type Comparison, difference, type Known } from './difference.ts';
 
 /** `written` has the files of the subsystem that became others. */
@@ -35,11 +35,13 @@ export async function serviceDifferences(
   return reloading.length === 0 ? steps : [...steps, reload(reloading, known)];
 }
 
-function order(what: 'start' | 'stop' | 'restart', name: string, known: Known): Step {
+function order(what: Exclude<ServiceAction, 'reload'>, name: string, known: Known): Step {
   return difference({
     title: `${what} ${name}`,
     make: forgetting(known, ({ services }) => services[what](name)),
     touches: ['services'],
+    subjects: [`service ${name}`],
+    show: async () => ({ services: [{ service: name, action: what }] }),
   });
 }
 
@@ -47,6 +49,8 @@ function reload(names: readonly string[], known: Known): Step {
   return difference({
     title: `reload ${sentenceList(names)}`,
     make: forgetting(known, ({ services }) => services.reload(names)),
+    subjects: names.map((name) => `service ${name}`),
+    show: async () => ({ services: names.map((service) => ({ service, action: 'reload' as const })) }),
   });
 }
 
