@@ -76,7 +76,11 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     problems.soon();
     following.changed(topic);
   };
-  const keeper = new FactKeeper(host, { serviceNames, paths: () => pathsNamed(tables), now, changed: saw });
+  // At a first start, the machine is looked at before the default records exist.
+  const isSeeded = () =>
+    configuration.resources.every((one) => one.kind !== 'singleton' || tables.table(one).get(1) !== undefined);
+  const paths = () => (isSeeded() ? pathsNamed(tables) : []);
+  const keeper = new FactKeeper(host, { serviceNames, paths, now, changed: saw });
   const facts = () => keeper.facts;
   const world = (): World => ({ view: tables, facts: keeper.facts });
   const renew = renewal(keeper, log);
