@@ -34,6 +34,7 @@ import { timeSubsystem } from './time/subsystem.ts';
 import { upsSubsystem } from './ups/subsystem.ts';
 import { endpointAccess, webSubsystem } from './web/subsystem.ts';
 import { webdavSubsystem } from './webdav/subsystem.ts';
+import { zfsSubsystem } from './zfs/subsystem.ts';
 
 export const subsystems: readonly Subsystem[] = [
   networkSubsystem,
@@ -57,6 +58,7 @@ export const subsystems: readonly Subsystem[] = [
   cronSubsystem,
   scriptsSubsystem,
   disksSubsystem,
+  zfsSubsystem,
   smartSubsystem,
   replicationSubsystem,
   jailsSubsystem,

@@ -81,6 +81,13 @@ const statusOf = async (api: Api) => nodeOf(await api.expect(200, 'GET', 'storag
 const devicesOf = async (api: Api) =>
   (await statusOf(api)).children.flatMap(({ children }) => children).map(({ name, status }) => [name, status]);
 
+/** Without logs, caches and spares. */
+const dataDevicesOf = async (api: Api) =>
+  (await statusOf(api)).children
+    .filter(({ type }) => type === 'vdev')
+    .flatMap(({ children }) => children)
+    .map(({ name, status }) => [name, status]);
+
 describe('the volume record (gaps 11.1)', () => {
   test('a new volume is decrypted, HEALTHY and mounted below /mnt; a fresh system has none (V12)', async () => {
     await using box = await appliance();
@@ -283,6 +290,102 @@ describe('status values and transitions (gaps 11.3)', () => {
     failed(await act(box.api, 'detach', { label: 'ada1' }), /only applicable to mirror/);
     assert.equal((await box.api.list('storage/disk/')).length, 8);
     await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'other', layout: stripe });
+  });
+
+  test('a spare steps in for a failed disk, leaves when that is replaced, and is put in by request too', async () => {
+    const clock = standingClock();
+    const withSpare = [...mirror, { vdevtype: 'spare', disks: ['ada2'] }];
+    await using box = await boxWith(withSpare, { now: clock.now });
+    const { api, machine } = box;
+    const spares = async () => {
+      const { children } = await statusOf(api);
+      return children
+        .find(({ name }) => name === 'spares')
+        ?.children[0]?.children.map(({ name, status }) => [name, status]);
+    };
+    const spareMessages = async () =>
+      (await api.list('system/alert/')).map(({ message }) => String(message)).filter((text) => text.includes('spare'));
+    assert.deepEqual(await spareMessages(), []);
+    machine.zfs.breakDisk('ada1');
+    await box.engine.renew('storage');
+    assert.deepEqual(await dataDevicesOf(api), [
+      ['ada0', 'ONLINE'],
+      ['ada1', 'UNAVAIL'],
+      ['ada2', 'ONLINE'],
+    ]);
+    assert.deepEqual(await spares(), [['ada2', 'INUSE']]);
+    assert.match((await spareMessages()).join(), /The spare ada2 stands in for a disk of the volume tank/);
+    failed(await act(api, 'remove', { label: 'ada2' }), /stands in for a disk of tank. Detach the spare/);
+    wrongField(await act(api, 'replace', { label: 'ada0', replace_disk: 'ada2' }), 'replace_disk', /Detach it first/);
+    clock.advance(60_000);
+    description(await act(api, 'replace', { label: 'ada1', replace_disk: 'ada3' }), 202, 'Disk replacement started.');
+    clock.advance(60_000);
+    await box.engine.renew('storage');
+    assert.deepEqual(await dataDevicesOf(api), [
+      ['ada0', 'ONLINE'],
+      ['ada3', 'ONLINE'],
+    ]);
+    assert.deepEqual(
+      [(await tank(api))['status'], await spares(), await spareMessages()],
+      ['HEALTHY', [['ada2', 'AVAIL']], []],
+    );
+
+    description(await act(api, 'replace', { label: 'ada0', replace_disk: 'ada2' }), 202, 'Disk replacement started.');
+    failed(await act(api, 'detach', { label: 'ada0' }), /no valid replicas/);
+    clock.advance(60_000);
+    description(await act(api, 'detach', { label: 'ada0' }), 202, 'Disk detached.');
+    assert.deepEqual(await dataDevicesOf(api), [
+      ['ada2', 'ONLINE'],
+      ['ada3', 'ONLINE'],
+    ]);
+    assert.equal(await spares(), undefined);
+  });
+
+  test('a spare steps back when its disk works again; without the event daemon none steps in, and that is reported', async () => {
+    const clock = standingClock();
+    await using box = await boxWith([...mirror, { vdevtype: 'spare', disks: ['ada2'] }], { now: clock.now });
+    const { api, machine } = box;
+    machine.zfs.breakDisk('ada1');
+    await box.engine.renew('storage');
+    machine.zfs.mendDisk('ada1');
+    await box.engine.renew('storage');
+    assert.deepEqual(await dataDevicesOf(api), [
+      ['ada0', 'ONLINE'],
+      ['ada1', 'ONLINE'],
+    ]);
+    await machine.services.stop('zfs-zed');
+    machine.zfs.breakDisk('ada1');
+    await box.engine.renew('storage', 'services');
+    assert.deepEqual(await dataDevicesOf(api), [
+      ['ada0', 'ONLINE'],
+      ['ada1', 'UNAVAIL'],
+    ]);
+    const messages = async () => (await api.list('system/alert/')).map(({ message }) => String(message)).join();
+    assert.match(await messages(), /The volume tank has spares, but zfs-zed, .* does not run/);
+    const ended = new Promise<void>((resolve) => {
+      box.engine.events.listen(({ name }) => name === 'job.ended' && resolve());
+    });
+    clock.advance(60_000);
+    box.engine.lookAtClock();
+    await ended;
+    assert.deepEqual((await dataDevicesOf(api)).at(-1), ['ada2', 'ONLINE']);
+  });
+
+  test('detach: a cache, a spare and a log leave as with remove, and their disks are free at once', async () => {
+    await using box = await boxWith([
+      ...mirror,
+      { vdevtype: 'cache', disks: ['ada2'] },
+      { vdevtype: 'spare', disks: ['ada3'] },
+      { vdevtype: 'log', disks: ['ada4'] },
+    ]);
+    for (const label of ['ada2', 'ada3', 'ada4'])
+      description(await act(box.api, 'detach', { label }), 202, 'Disk detached.');
+    assert.deepEqual(await dataDevicesOf(box.api), [
+      ['ada0', 'ONLINE'],
+      ['ada1', 'ONLINE'],
+    ]);
+    const layout = [{ vdevtype: 'stripe', disks: ['ada2', 'ada3', 'ada4'] }];
+    await box.api.expect(201, 'POST', 'storage/volume/', { volume_name: 'other', layout });
   });
 
   test('remove: a cache, a spare and a log leave, data does not', async () => {

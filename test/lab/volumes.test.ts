@@ -173,6 +173,55 @@ test('devices go offline and online, are detached from a mirror, and caches, spa
   await remove('tank');
 });
 
+test('a spare steps in for a disk that fails and for one that is missing at the import, and becomes free again', async () => {
+  const [first = '', second = '', spare = '', fresh = ''] = disks;
+  await api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'hot',
+    layout: [
+      { vdevtype: 'mirror', disks: [first, second] },
+      { vdevtype: 'spare', disks: [spare] },
+    ],
+  });
+  const before = await fill('hot');
+  const states = async () => (await devicesOf('hot')).map(({ name, status }) => `${name} ${status}`);
+  const stoodIn = async (health: string) => {
+    await eventually(60, async () =>
+      assert.deepEqual(await states(), [`${first} ONLINE`, `${second} ${health}`, `${spare} ONLINE`, `${spare} INUSE`]),
+    );
+    assert.match((await alerts()).join('\n'), new RegExp(`The spare ${spare} stands in for a disk of the volume hot`));
+    assert.equal(await statusOf('hot'), 'DEGRADED');
+  };
+  await machine.run(`zpool sync hot; zpool offline -f hot $(zdb -l /dev/${second} | sed -n 's/^    guid: //p')`);
+  await stoodIn('FAULTED');
+  const removal = await api.post('storage/volume/hot/remove/', { label: spare });
+  assert.match(removal.text, /stands in for a disk of hot/);
+  assert.equal(await act('hot', 'replace', { label: second, replace_disk: fresh }, 202), 'Disk replacement started.');
+  await eventually(60, async () =>
+    assert.deepEqual(await states(), [`${first} ONLINE`, `${fresh} ONLINE`, `${spare} AVAIL`]),
+  );
+  assert.equal(await statusOf('hot'), 'HEALTHY');
+  await create('other', 'stripe', [second]);
+  await remove('other');
+
+  assert.equal(await act('hot', 'replace', { label: fresh, replace_disk: spare }, 202), 'Disk replacement started.');
+  await eventually(60, async () => assert.deepEqual((await states()).at(-1), `${spare} INUSE`));
+  await eventually(60, () => act('hot', 'detach', { label: spare }, 202));
+  assert.deepEqual(await states(), [`${first} ONLINE`, `${fresh} ONLINE`, `${spare} AVAIL`]);
+
+  await remove('hot', { destroy: false });
+  await machine.run(`dd if=/dev/zero of=/dev/${fresh} bs=1M status=none conv=fsync; udevadm settle`);
+  await eventually(90, async () => assert.equal((await api.list('storage/volume_import/')).length, 1));
+  await importNamed('hot');
+  // The event daemon takes no notice of a disk that was missing before; Holdfast looks every minute.
+  await eventually(150, async () => {
+    const all = await states();
+    assert.equal(all.filter((state) => state === `${spare} ONLINE`).length, 1, all.join());
+    assert.equal(all.at(-1), `${spare} INUSE`);
+  });
+  assert.equal(await sum('hot'), before);
+  await remove('hot');
+});
+
 test('a pool of an old ZFS is upgraded; a foreign pool is mounted among the volumes, and hides nothing', async () => {
   await machine.run(
     `zpool create -f -d -m /somewhere old ${disks[0]} && zfs create -o mountpoint=/opt/over old/over && zfs create old/below && zpool export old`,

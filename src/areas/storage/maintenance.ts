@@ -8,6 +8,7 @@ import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { bringOnline, detachDevice, removeDevice, replaceDevice, takeOffline } from './device-steps.ts';
 import { isData } from './layout.ts';
+import { sparesOf } from './spares.ts';
 import { switchScrub, upgradePool } from './steps.ts';
 import { findVolume, type Volume } from './volumes.ts';
 
@@ -42,7 +43,14 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
     title: 'Starts to replace a device by another disk.',
     fields: {
       label,
-      replace_disk: required(inputOnly(text({ description: 'Name of the new disk, as in storage/disk.', max: 64 }))),
+      replace_disk: required(
+        inputOnly(
+          text({
+            description: 'Name of the new disk, as in storage/disk: an unused one, or a spare of the volume.',
+            max: 64,
+          }),
+        ),
+      ),
       force: inputOnly(flag(false, { description: 'Whether to use the new disk even if it holds data.' })),
     },
     perform: ({ target, sent, operations }) =>
@@ -71,10 +79,10 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'detach',
-    title: 'Detaches a device from a mirror or a replacement.',
+    title: 'Detaches a device from a mirror or a replacement; a spare in use becomes available again.',
     fields: { label },
     perform: async ({ target, sent, operations }) => {
-      await onDevice(target, sent.label ?? '', operations, 'detach', detachDevice);
+      await detach(target, sent.label ?? '', operations);
       return 'Disk detached.';
     },
   }),
@@ -115,10 +123,15 @@ async function replace(
 ): Promise<string> {
   const name = record.vol_name;
   await operations.work(`replace ${old} in the volume ${name}`, [`pool:${name}`, `disk:${disk}`], async (work) => {
-    const { device } = deviceIn(poolOf(name, operations.world), old);
+    const pool = poolOf(name, operations.world);
+    const { device } = deviceIn(pool, old);
     const found = operations.world.facts.disks.find((candidate) => candidate.name === disk);
     if (found === undefined) throw invalid({ replace_disk: [`The disk ${disk} does not exist.`] });
-    if (found.usedBy !== undefined) throw invalid({ replace_disk: [`The disk ${disk} is in use: ${found.usedBy}.`] });
+    const spare = spareNamed(pool, disk);
+    if (spare?.health === 'INUSE')
+      throw invalid({ replace_disk: [`The spare ${disk} already stands in for another disk. Detach it first.`] });
+    if (found.usedBy !== undefined && spare?.health !== 'AVAIL')
+      throw invalid({ replace_disk: [`The disk ${disk} is in use: ${found.usedBy}.`] });
     await reportInFields(work.step(replaceDevice({ pool: name, guid: device.guid, disk, force })));
   });
   return 'Disk replacement started.';
@@ -136,10 +149,24 @@ async function reportInFields(step: Promise<void>): Promise<void> {
   }
 }
 
+/** Logs, caches and spares have nothing to be detached from, so they are removed. */
+async function detach(target: Volume, named: string, operations: Operations): Promise<void> {
+  const found = target.pool === undefined ? undefined : deviceIn(target.pool, named);
+  if (found !== undefined && !isData(found.group) && found.group.devices.length === 1)
+    return await remove(target, named, operations);
+  await onDevice(target, named, operations, 'detach', detachDevice);
+}
+
 async function remove({ record }: Volume, named: string, operations: Operations): Promise<void> {
   const name = record.vol_name;
   await operations.work(`remove ${named} from the volume ${name}`, [`pool:${name}`], async (work) => {
     const pool = poolOf(name, operations.world);
+    const spare = spareNamed(pool, named);
+    if (spare?.health === 'INUSE')
+      throw failed(
+        `The spare ${spare.disk} stands in for a disk of ${name}. Detach the spare, or detach the failed disk, which ` +
+          'makes the spare a permanent part of the volume.',
+      );
     // A mirrored log is removed as a whole, by the name of its group.
     const whole = pool.groups.find((group) => group.kind === 'log' && group.devices.length > 1 && group.name === named);
     const { group, device } = whole === undefined ? deviceIn(pool, named) : { group: whole, device: undefined };
@@ -174,11 +201,19 @@ function poolOf(name: string, world: World): Pool {
 
 function deviceIn(pool: Pool, named: string): { readonly group: PoolGroup; readonly device: PoolDevice } {
   for (const group of pool.groups) {
-    const device = group.devices.find((one) => [one.label, one.guid, one.disk, shortOf(one.label)].includes(named));
+    const device = group.devices.find((one) => isNamed(one, named));
     if (device !== undefined) return { group, device };
   }
   throw failed(`The volume ${pool.name} has no device ${quote(named)}.`);
 }
+
+/** The spare that `named` identifies, also while it is in use and therefore in another group too. */
+function spareNamed(pool: Pool, named: string): PoolDevice | undefined {
+  return sparesOf(pool).find((device) => isNamed(device, named));
+}
+
+const isNamed = ({ label, guid, disk }: PoolDevice, named: string) =>
+  [label, guid, disk, shortOf(label)].includes(named);
 
 /** The name that `zpool status` prints: without the folder, and for whole disks without the partition that ZFS made. */
 const shortOf = (label: string) => lastElement(label).replace(/-part1$/, '');

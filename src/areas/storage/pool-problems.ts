@@ -1,13 +1,18 @@
 import type { Problem } from '../../engine/declare/problem.ts';
 import type { World } from '../../engine/declare/resource.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
+import type { Pool } from '../../host/ports/zfs.ts';
+import { sparesOf } from './spares.ts';
 
 /** Used share of a pool from which there is a problem. */
 const fullness = { warning: 0.8, critical: 0.9 } as const;
 
-/** What is wrong with the pools: their state, locked ones, disks with errors, and little space. */
-export function poolProblems({ facts: { storage } }: World): readonly Problem[] {
+/** What is wrong with the pools: their state, locked ones, disks with errors, their spares, and little space. */
+export function poolProblems({ facts }: World): readonly Problem[] {
+  const { storage } = facts;
   const problems: Problem[] = [];
-  for (const { name, health: state, size, allocated, groups } of storage.pools.values()) {
+  for (const pool of storage.pools.values()) {
+    const { name, health: state, size, allocated, groups } = pool;
     const about = `storage/volume/${name}`;
     if (state !== 'ONLINE')
       problems.push({ kind: 'pool', about, severity: 'critical', message: `The volume ${name} is ${state}.` });
@@ -30,6 +35,7 @@ export function poolProblems({ facts: { storage } }: World): readonly Problem[] 
           message: `The disk ${disk} of the volume ${name} has errors: ${read} read, ${write} write and ${checksum} checksum errors. Replace the disk. If the cable was the cause, reset the counters with zpool clear.`,
         });
     }
+    problems.push(...spareProblems(pool, about, facts));
     const used = size > 0 ? allocated / size : 0;
     if (used > fullness.warning)
       problems.push({
@@ -40,4 +46,20 @@ export function poolProblems({ facts: { storage } }: World): readonly Problem[] 
       });
   }
   return problems;
+}
+
+function spareProblems(pool: Pool, about: string, { services }: Facts): readonly Problem[] {
+  const { name } = pool;
+  const spares = sparesOf(pool);
+  const problems = spares.flatMap(({ disk, guid, health }): Problem[] => {
+    if (health === 'AVAIL') return [];
+    const message =
+      health === 'INUSE'
+        ? `The spare ${disk} stands in for a disk of the volume ${name}. Replace that disk, and the spare is available again; or detach it, and the spare takes its place.`
+        : `The spare ${disk} of the volume ${name} is ${health} and cannot replace a disk. Remove it, and add another one.`;
+    return [{ kind: 'spare', about, detail: guid, severity: 'warning', message }];
+  });
+  if (spares.length === 0 || services.get('zfs-zed')?.running !== false) return problems;
+  const message = `The volume ${name} has spares, but zfs-zed, which puts them in place of failed disks, does not run. Its log shows why; systemctl start zfs-zed starts it.`;
+  return [...problems, { kind: 'event daemon', about, severity: 'critical', message }];
 }

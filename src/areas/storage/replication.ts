@@ -25,7 +25,7 @@ import {
   type Task,
   type World,
 } from '../../engine/declare/resource.ts';
-import { timeIn } from '../../engine/declare/schedule.ts';
+import { everyMinute, timeIn } from '../../engine/declare/schedule.ts';
 import type { Job } from '../../engine/upkeep/jobs.ts';
 import { compressors, type Paired, type Remote } from '../../host/ports/replication.ts';
 import { quote } from '../../lib/text.ts';
@@ -194,8 +194,6 @@ export const replicationTask = collection(
     }),
   ],
 );
-
-const everyMinute = { minute: '*', hour: '*', daymonth: '*', month: '*', dayweek: '*' };
 
 function subjectOf({ id }: ReplicationTask): string {
   return `storage/replication/${id}`;

@@ -2,8 +2,10 @@ import { missing } from '../../engine/declare/errors.ts';
 import { readOnly, text } from '../../engine/declare/fields.ts';
 import { volumesFolder } from '../../engine/declare/formats.ts';
 import { collection, type Draft, type RecordOf, type World } from '../../engine/declare/resource.ts';
+import { everyMinute } from '../../engine/declare/schedule.ts';
 import type { Dataset, Pool } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
+import { stepIn } from './spares.ts';
 
 /** The API ids of the volumes, which ZFS cannot store. The resource has no path in the API. */
 export const volumeRecord = collection('holdfast/volumes', {
@@ -17,6 +19,7 @@ export const volumeRecord = collection('holdfast/volumes', {
     vol_guid: readOnly(text({ description: 'GUID of the pool, which stays the same on every machine.' })),
   },
   follows: { topics: ['storage'], keep: adoptPools },
+  scheduled: { when: () => everyMinute, task: stepIn, quiet: true },
 });
 
 /** A volume: its record, and the pool when it is imported. */

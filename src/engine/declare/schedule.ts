@@ -19,6 +19,8 @@ export interface SparseSchedule extends Schedule {
 /** One schedule, or several that apply together. */
 export type Timetable = SparseSchedule | readonly SparseSchedule[];
 
+export const everyMinute: Schedule = Object.freeze({ minute: '*', hour: '*', daymonth: '*', month: '*', dayweek: '*' });
+
 /** Reads the schedule of a record, whose fields have this prefix. */
 export function scheduleOf<const P extends string>(
   prefix: P,

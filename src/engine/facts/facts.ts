@@ -204,9 +204,13 @@ export class FactKeeper {
     if (paths.length > 0) await this.#paths.renew(paths);
   }
 
-  /** Reads what events of pools name, unless a look has seen it already. */
-  heed(events: readonly ZfsEvent[]): Promise<void> {
-    return this.#orOld(this.#storage.heed(events).then(() => this.#paths.follow()));
+  /**
+   * Reads what events of pools name, unless a look has seen it already; also the disks, if a pool has got or lost one.
+   */
+  async heed(events: readonly ZfsEvent[]): Promise<void> {
+    const before = devicesOf(this.#storage.storage);
+    await this.#orOld(this.#storage.heed(events).then(() => this.#paths.follow()));
+    if (devicesOf(this.#storage.storage) !== before) await this.renew('disks');
   }
 
   /** After a partial look that failed, the next reader starts a look at everything. */
@@ -267,4 +271,14 @@ export class FactKeeper {
         return { targets: await targets.look() };
     }
   }
+}
+
+/** The devices of all pools, as text for comparison. */
+function devicesOf({ pools }: Storage): string {
+  return JSON.stringify(
+    [...pools.values()].map(({ guid, groups }) => [
+      guid,
+      groups.map(({ devices }) => devices.map((device) => device.guid)),
+    ]),
+  );
 }

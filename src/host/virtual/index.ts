@@ -70,6 +70,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     disks,
     now,
     busyDevices: () => targets.inUse,
+    hasEventDaemon: () => services.isRunning('zfs-zed'),
   });
   const targets: VirtualTargets = new VirtualTargets(folder, {
     exists: ({ kind, path }) =>
@@ -79,6 +80,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
           ? zfs.hasDevice(path)
           : disks.some(({ name }) => path === `/dev/${name}`),
   });
+  const services = new VirtualServices(join(folder, 'services.json'), tree, options.programs ?? []);
   const bootEnvironments = new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now);
   const jails = new VirtualJails(join(folder, 'jails.json'), tree);
   const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
@@ -108,7 +110,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
       tree,
       near: (dataset, recursive) => zfs.replicas(dataset, recursive),
     }),
-    services: new VirtualServices(join(folder, 'services.json'), tree, options.programs ?? []),
+    services,
     targets,
     web,
     zfs,

@@ -48,6 +48,10 @@ export class VirtualServices implements Services {
     return this.#rereads;
   }
 
+  isRunning(name: string): boolean {
+    return this.#stateOf(name).running;
+  }
+
   async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
     return new Map(
       names.map((name) => [name, Object.freeze({ ...this.#stateOf(name), installed: this.#isInstalled(name) })]),

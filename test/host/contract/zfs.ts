@@ -290,6 +290,59 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await refused(host.zfs.removeDevice(name, '1234567890123456789'), /no such device/);
       });
 
+      test('a spare stands in for a device, and is detached again', async (t) => {
+        const host = await start(t);
+        const [a = '', b = '', spare = '', log = ''] = await freeDisks(host, 4);
+        const name = await poolOn(host, t, [
+          { kind: 'mirror', disks: [a, b] },
+          { kind: 'spare', disks: [spare] },
+          { kind: 'log', disks: [log] },
+        ]);
+        const [first, second] = await devicesOf(host, name);
+        const groups = async () =>
+          ((await poolNamed(host, name))?.groups ?? []).map(({ kind, devices }) => [
+            kind,
+            ...devices.map(({ disk, health }) => `${disk} ${health}`),
+          ]);
+        await host.zfs.replaceDevice(name, first?.guid ?? '', spare);
+        await healthy(host, name);
+        assert.deepEqual(await groups(), [
+          ['mirror', `${a} ONLINE`, `${spare} ONLINE`, `${b} ONLINE`],
+          ['log', `${log} ONLINE`],
+          ['spare', `${spare} INUSE`],
+        ]);
+        const guid = (await poolNamed(host, name))?.groups.at(-1)?.devices[0]?.guid ?? '';
+        await refused(host.zfs.removeDevice(name, guid), /busy/);
+        await refused(host.zfs.replaceDevice(name, second?.guid ?? '', spare), /busy|in use|is part of active pool/);
+        await host.zfs.detachDevice(name, guid);
+        assert.deepEqual((await groups()).at(-1), ['spare', `${spare} AVAIL`]);
+        await refused(host.zfs.detachDevice(name, guid), /device is reserved as a hot spare/);
+
+        await host.zfs.replaceDevice(name, first?.guid ?? '', spare);
+        await healthy(host, name);
+        await host.zfs.detachDevice(name, first?.guid ?? '');
+        assert.deepEqual(
+          await groups(),
+          [
+            ['mirror', `${spare} ONLINE`, `${b} ONLINE`],
+            ['log', `${log} ONLINE`],
+          ],
+          'a spare whose device is detached takes its place',
+        );
+        const inLog = (await poolNamed(host, name))?.groups.at(-1)?.devices[0]?.guid ?? '';
+        await host.zfs.removeDevice(name, inLog);
+        await host.zfs.exportPool(name);
+        const used = new Map((await host.disks.list()).map((disk) => [disk.name, disk.usedBy]));
+        const { guid: pool } = (await host.zfs.importable()).find((one) => one.name === name) ?? assert.fail('no pool');
+        await host.zfs.importPool(pool);
+        const exported = `it is part of the exported pool ${name}`;
+        assert.deepEqual(
+          [a, b, spare, log].map((disk) => used.get(disk)),
+          [undefined, exported, exported, undefined],
+          'disks that left the pool are free, although they keep its label',
+        );
+      });
+
       test('a new pool has every feature, and upgrading it changes nothing', async (t) => {
         const host = await start(t);
         const name = await poolOn(host, t);

@@ -26,9 +26,10 @@ export function linuxZfs({
 }): Zfs {
   const programs = new Programs(runner);
   const datasets = linuxDatasets(programs);
+  const pools = linuxPools(programs, { tree, disks, labels, datasets });
   return {
-    ...linuxPools(programs, { tree, disks, labels, datasets }),
-    ...linuxDevices(programs),
+    ...pools,
+    ...linuxDevices(programs, pools),
     ...linuxKeys(programs),
     ...datasets,
     ...linuxSnapshots(programs),

@@ -15,15 +15,15 @@ export interface FoundLabel extends Label {
 }
 
 /**
- * The label that `zdb -l` finds on a device: that of an importable pool; undefined without a label or for a destroyed
- * pool.
+ * The label that `zdb -l` finds on a device: that of an importable pool; undefined without a label, for a destroyed
+ * pool, and on a device that was removed from its pool. ZFS marks those with the transaction 0, and does not import them.
  */
 export function readLabel(text: string): Label | undefined {
   const state = /^ {4}state: (\d)$/m.exec(text)?.[1];
   const pool = /^ {4}name: '(.*)'$/m.exec(text)?.[1];
   // The state 0 is a pool in use, here or elsewhere, 1 an exported pool; the others are destroyed pools, spares and
   // caches.
-  if (pool === undefined || (state !== '0' && state !== '1')) return undefined;
+  if (pool === undefined || (state !== '0' && state !== '1') || /^ {4}txg: 0$/m.test(text)) return undefined;
   return {
     pool,
     guid: /^ {4}pool_guid: (\d+)$/m.exec(text)?.[1] ?? '',

@@ -1,10 +1,21 @@
 import { HostError } from '../../ports/index.ts';
 import type { PoolDevices } from '../../ports/zfs.ts';
-import { bearableIn, holdsData, isMirrored, membersOf, named } from './groups.ts';
+import {
+  bearableIn,
+  holdsData,
+  idleSpares,
+  isMirrored,
+  isReplacement,
+  membersOf,
+  named,
+  rankOf,
+  withoutSpareOf,
+} from './groups.ts';
 import { newDevice } from './new-groups.ts';
 import type { DeviceRecord, GroupRecord, PoolRecord } from './record.ts';
-import { scanTime } from './scans.ts';
+import { scanOf, scanTime } from './scans.ts';
 import { healthOf } from './show-pool.ts';
+import { withSpare } from './spares.ts';
 import { outOfSpace, type PoolStore } from './store.ts';
 
 export function virtualDevices(store: PoolStore): PoolDevices {
@@ -18,17 +29,22 @@ export function virtualDevices(store: PoolStore): PoolDevices {
       const pool = store.pool(poolName);
       const { group, device } = deviceIn(pool, guid, 'replace');
       const refuse = (reason: string) => new HostError(`cannot replace ${guid} with ${disk}: ${reason}`);
-      const made = newDevice(store, disk, poolName, new Set());
+      const spare = idleSpares(pool).find((candidate) => candidate.disk === disk);
+      const made = spare ?? newDevice(store, disk, poolName, new Set());
       if (store.value.disks?.[disk] === 'partitioned' && !force)
         throw new HostError(
           `invalid vdev specification\nuse '-f' to override the following errors:\n/dev/${disk} contains a filesystem of type 'ext4'`,
         );
-      if (device.replaces !== undefined || group.devices.some(({ replaces }) => replaces === guid))
+      const replacing = group.devices.filter(({ replaces }) => replaces === guid);
+      if (device.replaces !== undefined || replacing.some((one) => spare !== undefined || isReplacement(one)))
         throw refuse("already in replacing/spare config; wait for completion or use 'zpool detach'");
       if (made.size < device.size) throw refuse('device is too small');
-      const devices = group.devices.flatMap((member) =>
-        member === device ? [member, Object.freeze({ ...made, replaces: guid })] : [member],
-      );
+      const devices =
+        spare === undefined
+          ? group.devices.flatMap((member) =>
+              member === device ? [member, Object.freeze({ ...made, replaces: guid })] : [member],
+            )
+          : withSpare(group.devices, device, spare);
       regroup(store, pool, group, devices, 'resilver');
       store.clear([disk]);
     },
@@ -59,7 +75,7 @@ export function virtualDevices(store: PoolStore): PoolDevices {
           store,
           pool,
           group,
-          group.devices.map((member) =>
+          withoutSpareOf(group, guid).devices.map((member) =>
             member === device ? Object.freeze({ ...member, offline: undefined }) : member,
           ),
         );
@@ -72,27 +88,33 @@ export function virtualDevices(store: PoolStore): PoolDevices {
     async detachDevice(poolName: string, guid: string): Promise<void> {
       const pool = store.pool(poolName);
       const { group, device } = deviceIn(pool, guid, 'detach');
-      const replaced = group.devices.some(({ replaces }) => replaces === guid);
       const refuse = (reason: string) => new HostError(`cannot detach ${guid}: ${reason}`);
-      if (!replaced && device.replaces === undefined) {
+      if (group.kind === 'spare') throw refuse('device is reserved as a hot spare');
+      if (group.kind === 'cache') throw refuse('device is in use as a cache');
+      const standIns = group.devices.filter(({ replaces }) => replaces === guid);
+      const isScanning = scanOf(pool, store.now())?.state === 'running';
+      // The old device can be detached only after the resilver is complete.
+      if (standIns.some(isReplacement) || (standIns.length > 0 && isScanning)) throw refuse('no valid replicas');
+      if (standIns.length === 0 && device.replaces === undefined) {
         if (!isMirrored(group)) throw refuse('only applicable to mirror and replacing vdevs');
         if (!membersOf(group).some((candidate) => candidate !== device && healthOf(store, candidate) === 'ONLINE'))
           throw refuse('no valid replicas');
       }
-      // The old device can be detached only after the resilver is complete.
-      if (replaced) throw refuse('no valid replicas');
       const scrub =
-        device.replaces === undefined || pool.scrub === undefined
+        device.replaces === undefined || pool.scrub === undefined || !isScanning
           ? pool.scrub
           : Object.freeze({ ...pool.scrub, cancelledAt: store.now() });
-      regroup(
-        store,
-        { ...pool, scrub },
-        group,
-        group.devices.filter((member) => member !== device),
-        undefined,
-        pool,
+      // A spare whose device is detached takes its place for good.
+      const permanent = new Set(standIns.map((spare) => spare.guid));
+      const devices = group.devices
+        .filter((member) => member !== device)
+        .map((member) =>
+          permanent.has(member.guid) ? Object.freeze({ ...member, replaces: undefined, spare: undefined }) : member,
+        );
+      const groups = pool.groups.filter(
+        ({ kind, devices: [first] }) => kind !== 'spare' || !permanent.has(first?.guid ?? ''),
       );
+      regroup(store, { ...pool, groups, scrub }, group, devices, undefined, pool);
     },
 
     async removeDevice(poolName: string, named: string): Promise<void> {
@@ -105,6 +127,8 @@ export function virtualDevices(store: PoolStore): PoolDevices {
         throw new HostError(
           `cannot remove ${named}: only inactive hot spares, cache, top-level, or log devices can be removed`,
         );
+      if (group.kind === 'spare' && !idleSpares(pool).some(({ guid }) => guid === group.devices[0]?.guid))
+        throw new HostError(`cannot remove ${named}: device is busy`);
       store.replace(
         pool,
         { ...pool, groups: Object.freeze(pool.groups.filter((other) => other !== group)) },
@@ -133,7 +157,8 @@ function regroup(
 }
 
 function deviceIn(pool: PoolRecord, guid: string, operation: string): { group: GroupRecord; device: DeviceRecord } {
-  for (const group of pool.groups) {
+  // A spare in use is also in the group of the device that it stands in for.
+  for (const group of pool.groups.toSorted((a, b) => rankOf(a.kind) - rankOf(b.kind))) {
     const device = group.devices.find((member) => member.guid === guid);
     if (device !== undefined) return { group, device };
   }

@@ -22,7 +22,7 @@ export function shapesOf(groups: readonly GroupRecord[]): readonly Shape[] {
     .map(({ kind, devices }) => ({ kind, sizes: membersOf({ devices }).map((device) => device.size) }));
 }
 
-/** The devices of a group, without those that are still replacing another one. */
+/** The devices of a group, without those that are still replacing another one, and without spares. */
 export function membersOf({ devices }: Pick<GroupRecord, 'devices'>): readonly DeviceRecord[] {
   return devices.filter(({ replaces }) => replaces === undefined);
 }
@@ -36,12 +36,34 @@ export function bearableIn(group: GroupRecord): number {
   return isMirrored(group) ? membersOf(group).length - 1 : parityOf(group.kind);
 }
 
+/** Whether the device is to replace another one for good. A spare only stands in for it. */
+export function isReplacement({ replaces, spare }: DeviceRecord): boolean {
+  return replaces !== undefined && spare !== true;
+}
+
+/** The group once its resilver is complete: the replaced devices leave it, and with them their spares. */
 export function withReplacements(group: GroupRecord): GroupRecord {
-  const gone = new Set(group.devices.map(({ replaces }) => replaces));
+  const gone = new Set(group.devices.filter(isReplacement).map(({ replaces }) => replaces));
   const devices = group.devices
-    .filter(({ guid }) => !gone.has(guid))
-    .map((device) => (device.replaces === undefined ? device : Object.freeze({ ...device, replaces: undefined })));
+    .filter(({ guid, replaces, spare }) => !gone.has(guid) && !(spare === true && gone.has(replaces)))
+    .map((device) => (isReplacement(device) ? Object.freeze({ ...device, replaces: undefined }) : device));
   return named(Object.freeze({ ...group, devices: Object.freeze(devices) }));
+}
+
+/** The group without the spare that stands in for this device, which works again. */
+export function withoutSpareOf(group: GroupRecord, guid: string): GroupRecord {
+  const devices = group.devices.filter((device) => !(device.spare === true && device.replaces === guid));
+  return devices.length === group.devices.length ? group : Object.freeze({ ...group, devices: Object.freeze(devices) });
+}
+
+/** The spares of a pool that stand in for no device. */
+export function idleSpares(pool: PoolRecord): readonly DeviceRecord[] {
+  const busy = new Set(
+    pool.groups.flatMap(({ devices }) => devices.filter(({ spare }) => spare === true)).map(({ guid }) => guid),
+  );
+  return pool.groups
+    .filter(({ kind }) => kind === 'spare')
+    .flatMap(({ devices }) => devices.filter(({ guid }) => !busy.has(guid)));
 }
 
 /** Names a group of one device by its disk; the last device of a mirror becomes a stripe. */

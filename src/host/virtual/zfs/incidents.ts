@@ -1,3 +1,4 @@
+import { devicesOf, withoutSpareOf } from './groups.ts';
 import { locked } from './records.ts';
 import { outOfSpace, type PoolStore } from './store.ts';
 
@@ -5,6 +6,8 @@ import { outOfSpace, type PoolStore } from './store.ts';
 export interface Incidents {
   /** Makes the disk stop responding. */
   breakDisk(disk: string): void;
+  /** Makes a broken disk respond again. A spare that stands in for it steps back. */
+  mendDisk(disk: string): void;
   /** Puts foreign partitions on the disk. */
   partitionDisk(disk: string): void;
   /** Turns the pool into one of an older ZFS version. */
@@ -17,6 +20,16 @@ export function virtualIncidents(store: PoolStore): Incidents {
   return {
     breakDisk(disk: string): void {
       store.setCondition([disk], 'broken');
+    },
+
+    mendDisk(disk: string): void {
+      store.setCondition([disk], undefined);
+      for (const pool of store.imported()) {
+        const device = devicesOf(pool).find((candidate) => candidate.disk === disk);
+        if (device === undefined) continue;
+        const groups = Object.freeze(pool.groups.map((group) => withoutSpareOf(group, device.guid)));
+        store.replace(pool, { ...pool, groups }, outOfSpace(pool.name));
+      }
     },
 
     partitionDisk(disk: string): void {

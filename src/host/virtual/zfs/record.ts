@@ -47,6 +47,8 @@ export interface DeviceRecord {
   readonly offline?: boolean | undefined;
   /** The guid of the device that it replaces when the resilver is complete. */
   readonly replaces?: string | undefined;
+  /** Whether it is a hot spare that stands in for the device of `replaces`, which stays in the group. */
+  readonly spare?: boolean | undefined;
 }
 
 export interface DatasetRecord {
@@ -106,6 +108,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
               size: isNumber,
               offline: optional(isFlag),
               replaces: optional(isText),
+              spare: optional(isFlag),
             }),
           ),
         }),

@@ -2,7 +2,7 @@ import { HostError } from '../../ports/index.ts';
 import type { VirtualDisk } from '../disks.ts';
 import type { Mounts, MountTable } from '../mounts.ts';
 import { Memory } from '../state.ts';
-import { devicesOf, withReplacements } from './groups.ts';
+import { devicesOf, isReplacement, withReplacements } from './groups.ts';
 import { deviceOf, mustBeDatasetName, partsOf, poolNameOf } from './names.ts';
 import {
   type DatasetRecord,
@@ -15,6 +15,7 @@ import {
 import { guidsOf, snapshotGuidsOf, withoutDeferred } from './records.ts';
 import { scanOf } from './scans.ts';
 import { parentOf } from './space.ts';
+import { withSparesIn } from './spares.ts';
 import { viewOf } from './view.ts';
 
 export interface PoolStoreOptions {
@@ -24,6 +25,8 @@ export interface PoolStoreOptions {
   readonly now: () => number;
   /** Paths of the devices that iSCSI targets serve. */
   readonly busyDevices: () => ReadonlySet<string>;
+  /** Whether the ZFS Event Daemon runs, which puts spares in place of failed disks. */
+  readonly hasEventDaemon: () => boolean;
 }
 
 /** The stored records of all pools, and the one way to change them. */
@@ -34,14 +37,16 @@ export class PoolStore {
   readonly now: () => number;
   /** Paths of the devices that iSCSI targets serve. */
   readonly busyDevices: () => ReadonlySet<string>;
+  readonly #hasEventDaemon: () => boolean;
   readonly #memory: Memory<ZfsRecord>;
 
-  constructor(path: string, { mounts, disks, now, busyDevices }: PoolStoreOptions) {
+  constructor(path: string, { mounts, disks, now, busyDevices, hasEventDaemon }: PoolStoreOptions) {
     this.#memory = new Memory(path, isZfsRecord, Object.freeze({ pools: [] }));
     this.mounts = mounts;
     this.disks = disks;
     this.now = now;
     this.busyDevices = busyDevices;
+    this.#hasEventDaemon = hasEventDaemon;
     mounts.repair(mountTable(this.value), guidsOf(this.value), snapshotGuidsOf(this.value));
   }
 
@@ -156,15 +161,18 @@ export class PoolStore {
     if (disks.some((disk) => this.value.disks?.[disk] !== undefined)) this.setCondition(disks, undefined);
   }
 
-  /** Completes replacements: resilvered devices replace the old ones. */
+  /** Completes replacements: resilvered devices replace the old ones, and spares stand in for failed ones. */
   #settle(): void {
     const isDue = (pool: PoolRecord) =>
-      scanOf(pool, this.now())?.state === 'finished' && devicesOf(pool).some(({ replaces }) => replaces !== undefined);
+      scanOf(pool, this.now())?.state === 'finished' && devicesOf(pool).some(isReplacement);
     const { pools } = this.value;
-    if (!pools.some(isDue)) return;
-    const settled = pools.map((pool) =>
-      isDue(pool) ? Object.freeze({ ...pool, groups: Object.freeze(pool.groups.map(withReplacements)) }) : pool,
-    );
+    const settled = pools.map((pool) => {
+      const replaced = isDue(pool)
+        ? Object.freeze({ ...pool, groups: Object.freeze(pool.groups.map(withReplacements)) })
+        : pool;
+      return pool.exported || !this.#hasEventDaemon() ? replaced : withSparesIn(this, replaced);
+    });
+    if (settled.every((pool, index) => pool === pools[index])) return;
     this.#memory.keep(Object.freeze({ ...this.value, pools: Object.freeze(settled) }));
   }
 }
