@@ -13,8 +13,8 @@ import { type Options, readSettings, SettingsError } from './settings.ts';
 
 const help = `
 Every option can also be set in the environment (HOLDFAST_LISTEN, HOLDFAST_STATE, HOLDFAST_HOST, HOLDFAST_PROFILE,
-HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_NAMES, HOLDFAST_PORT_OFFSET, HOLDFAST_SEND_MAIL (yes or no),
-HOLDFAST_UNVERIFIED_MAIL, HOLDFAST_CONFIG) or, except HOLDFAST_CONFIG, in a file of NAME=value lines: /etc/holdfast/holdfast.conf for root, otherwise ~/.config/holdfast/holdfast.conf. Two settings have no option:
+HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_NAMES, HOLDFAST_DIRECTORIES, HOLDFAST_PORT_OFFSET, HOLDFAST_SEND_MAIL (yes
+or no), HOLDFAST_UNVERIFIED_MAIL, HOLDFAST_CONFIG) or, except HOLDFAST_CONFIG, in a file of NAME=value lines: /etc/holdfast/holdfast.conf for root, otherwise ~/.config/holdfast/holdfast.conf. Two settings have no option:
 HOLDFAST_ISCSI (auto, lio or tgt) and HOLDFAST_ROOT_PASSWORD, the first password of root. Without HOLDFAST_ROOT_PASSWORD
 a password is generated and shown once.`;
 
@@ -39,6 +39,7 @@ export async function run(argv: readonly string[]): Promise<void> {
       '--names <list>',
       'further host names of the daemon, such as those of a proxy: nas.example.org,files.example.org:8443',
     )
+    .option('--directories <file>', 'domains and directories in the network of a virtual host, as JSON')
     .option('--port-offset <number>', 'added to ports below 1024 of system/settings on a virtual host (default 9000)')
     .option('--send-mail', 'let a virtual host send mail over the network; otherwise it is kept in memory')
     .option(

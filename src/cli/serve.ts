@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { programs } from '../subsystems/index.ts';
 import { serveThroughErrors } from './last-handler.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
 import { notifySystemd, StartNotifier } from './sd-notify.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, SettingsError } from './settings.ts';
 
 /** Serves until a signal stops the daemon, which completes a running change first. */
 export async function serve(settings: Settings, version: string): Promise<void> {
@@ -116,17 +117,26 @@ async function openHost(settings: Settings): Promise<Host> {
     return (await import('../host/linux/index.ts')).openLinuxHost({
       targetEngine: targetEngine === 'auto' ? undefined : targetEngine,
     });
-  return (await import('../host/virtual/index.ts'))
-    .openVirtualHost({
-      folder: join(settings.state, 'virtual'),
-      disks: settings.disks,
-      programs,
-      now: Date.now,
-      exposure: { address: settings.listen.address, offset: settings.portOffset, own: settings.listen.port },
-    })
-    .catch((error: unknown) => {
-      throw new StoreError(`The virtual machine in ${settings.state} cannot be used: ${messageOf(error)}`);
-    });
+  const { openVirtualHost } = await import('../host/virtual/index.ts');
+  return openVirtualHost({
+    folder: join(settings.state, 'virtual'),
+    disks: settings.disks,
+    programs,
+    now: Date.now,
+    exposure: { address: settings.listen.address, offset: settings.portOffset, own: settings.listen.port },
+    ...(settings.directories !== undefined && { directories: await directoriesIn(settings.directories) }),
+  }).catch((error: unknown) => {
+    throw new StoreError(`The virtual machine in ${settings.state} cannot be used: ${messageOf(error)}`);
+  });
+}
+
+async function directoriesIn(file: string) {
+  const { readDirectories } = await import('../host/virtual/directories.ts');
+  try {
+    return readDirectories(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new SettingsError(`The file of directories ${file} cannot be used: ${messageOf(error)}`);
+  }
 }
 
 function showPassword({ newPassword }: App, { state }: Settings): void {

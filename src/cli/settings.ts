@@ -23,6 +23,8 @@ export interface Settings {
   readonly rootPassword: string | undefined;
   /** Further host names, such as those of a proxy, in lower case, optionally with a port. */
   readonly names: readonly string[];
+  /** File with the directories in the network of the virtual host. */
+  readonly directories: string | undefined;
   /** Is added to ports below 1024 of the virtual host's endpoints. */
   readonly portOffset: number;
   /** Whether the virtual host sends mail over the network. */
@@ -46,6 +48,7 @@ export interface Options {
   readonly logLevel?: string;
   readonly config?: string;
   readonly names?: string;
+  readonly directories?: string;
   readonly portOffset?: string;
   readonly sendMail?: boolean;
   readonly unverifiedMail?: string;
@@ -82,6 +85,7 @@ export function readSettings(options: Options, environment: Environment, isRoot:
     ] as const),
     rootPassword: readPassword(environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD']),
     names: readNames(setting(options.names, 'HOLDFAST_NAMES') ?? ''),
+    directories: setting(options.directories, 'HOLDFAST_DIRECTORIES'),
     portOffset: readPortOffset(setting(options.portOffset, 'HOLDFAST_PORT_OFFSET') ?? '9000'),
     sendMail:
       options.sendMail ??

@@ -41,6 +41,8 @@ export interface ApplianceOptions {
   readonly folder?: string;
   readonly disks?: readonly number[];
   readonly nics?: number;
+  /** The domains and directories in its network. */
+  readonly directories?: VirtualHostOptions['directories'];
   /** Where the endpoints in system/settings are opened; without it they are not. */
   readonly exposure?: VirtualHostOptions['exposure'];
   /**
@@ -73,6 +75,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     disks: options.disks ?? Array<number>(8).fill(2 * GiB),
     now,
     ...(options.nics === undefined ? {} : { nics: options.nics }),
+    ...(options.directories && { directories: options.directories }),
     ...(options.exposure && { exposure: options.exposure }),
   });
   await options.before?.(virtual);

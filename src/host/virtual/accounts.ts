@@ -70,7 +70,11 @@ export class VirtualAccounts implements Accounts {
   /** Accounts that Holdfast created and no longer owns. */
   readonly #disowned: Memory<OwnedAccounts>;
 
-  constructor(path: string) {
+  readonly #foreign: () => Pick<KnownAccounts, 'users' | 'groups'>;
+
+  /** `foreign` are the accounts of directories. */
+  constructor(path: string, foreign: () => Pick<KnownAccounts, 'users' | 'groups'>) {
+    this.#foreign = foreign;
     const isAccounts = shapeOf<OwnedAccounts>({ users: listOf(isUser), groups: listOf(isGroup) });
     const none = Object.freeze({ users: [], groups: [] });
     this.#memory = new Memory(path, isAccounts, none);
@@ -78,9 +82,10 @@ export class VirtualAccounts implements Accounts {
   }
 
   async known(): Promise<KnownAccounts> {
+    const foreign = this.#foreign();
     return Object.freeze({
-      users: [...this.#systemUsers, ...this.#memory.value.users.map(systemUser)],
-      groups: this.#groups(),
+      users: [...this.#systemUsers, ...this.#memory.value.users.map(systemUser), ...foreign.users],
+      groups: [...this.#groups(), ...foreign.groups],
       shells,
     });
   }

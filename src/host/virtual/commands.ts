@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { isWithin } from '../../lib/path.ts';
 import type { Commands, Outcome, UserCommand, UserProgram } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
-import { ldapsearch } from './ldapsearch.ts';
+import type { VirtualLdap } from './ldap.ts';
 import { proftpdTest } from './proftpd.ts';
 import { readKey, sshdTest } from './sshd.ts';
 import { codeOf } from './state.ts';
@@ -18,9 +18,11 @@ export class VirtualCommands implements Commands {
   readonly #tree: Tree;
   readonly #staged: string;
   readonly #userNames: () => Promise<readonly string[]>;
+  readonly #ldap: VirtualLdap;
 
-  constructor(tree: Tree, options: { staged: string; userNames: () => Promise<readonly string[]> }) {
+  constructor(tree: Tree, options: { staged: string; userNames: () => Promise<readonly string[]>; ldap: VirtualLdap }) {
     this.#tree = tree;
+    this.#ldap = options.ldap;
     this.#staged = options.staged;
     this.#userNames = options.userNames;
   }
@@ -41,7 +43,7 @@ export class VirtualCommands implements Commands {
         return sshdTest(after(rest, '-f') ?? '/etc/ssh/sshd_config', (path) => this.#read(path));
       case 'timeout':
         return rest.includes('ldapsearch')
-          ? ldapsearch(rest, (path) => this.#read(path))
+          ? this.#ldap.run(rest, (path) => this.#read(path))
           : { status: 0, stdout: '', stderr: '' };
       case 'ssh-keygen':
         return readKey(after(rest, '-f') ?? '', (path) => this.#read(path));
@@ -54,7 +56,9 @@ export class VirtualCommands implements Commands {
     return this.#describe(user, line, signal, keep);
   }
 
-  runProgram({ user, argv, signal, keep }: UserProgram): Promise<Outcome> {
+  async runProgram({ user, argv, signal, keep }: UserProgram): Promise<Outcome> {
+    if (argv.includes('ldapadd') || argv.includes('ldapdelete'))
+      return this.#ldap.run(argv, (path) => this.#read(path));
     return this.#describe(user, argv.join(' '), signal, keep);
   }
 

@@ -4,10 +4,13 @@ import type { Host } from '../ports/index.ts';
 import { VirtualAccounts } from './accounts.ts';
 import { VirtualBootEnvironments } from './boot-environments.ts';
 import { VirtualCommands } from './commands.ts';
+import { type Directories, readDirectories, usualDirectories } from './directories.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualDomain } from './domain.ts';
 import { VirtualFiles } from './files.ts';
+import { foreignAccounts } from './foreign-accounts.ts';
 import { VirtualJails } from './jails.ts';
+import { VirtualLdap } from './ldap.ts';
 import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
 import { VirtualNetwork } from './network.ts';
@@ -47,6 +50,8 @@ export interface VirtualHostOptions {
   readonly nics?: number;
   /** The systemd units of installed programs, in addition to what every machine runs. */
   readonly programs?: readonly string[];
+  /** The domains and directories in its network; by default those that docs/virtual-host.md shows. */
+  readonly directories?: Directories;
   /** Where the endpoints in system/settings are opened; without it they are not. */
   readonly exposure?: Exposure;
   /** The clock, in milliseconds since 1970. */
@@ -83,7 +88,11 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const services = new VirtualServices(join(folder, 'services.json'), tree, options.programs ?? []);
   const bootEnvironments = new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now);
   const jails = new VirtualJails(join(folder, 'jails.json'), tree);
-  const accounts = new VirtualAccounts(join(folder, 'accounts.json'));
+  const directories = options.directories ?? readDirectories(usualDirectories);
+  const domain = new VirtualDomain(join(folder, 'domain.json'), directories.domains);
+  const accounts = new VirtualAccounts(join(folder, 'accounts.json'), () =>
+    foreignAccounts(tree, directories, () => domain.joined),
+  );
   const network = new VirtualNetwork(join(folder, 'network.json'), tree, options.nics ?? 4);
   const web = new VirtualWeb(join(folder, 'web.json'), network, options.exposure);
   return Object.freeze({
@@ -93,13 +102,14 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     commands: new VirtualCommands(tree, {
       staged,
       userNames: async () => (await accounts.known()).users.map((user) => user.name),
+      ldap: new VirtualLdap(join(folder, 'ldap.json'), directories.ldap),
     }),
     disks: new VirtualDisks(join(folder, 'disks.json'), {
       disks,
       usedBy: (disk) => zfs.usedBy(disk),
       isBroken: (disk) => zfs.isBroken(disk),
     }),
-    domain: new VirtualDomain(join(folder, 'domain.json')),
+    domain,
     files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
     jails,
     machine: new VirtualMachine(join(folder, 'machine.json'), () => bootEnvironments.boot()),
