@@ -4,7 +4,7 @@
  * unit and a configuration file. Debian's own Node is too old for the daemon.
  */
 import { spawnSync } from 'node:child_process';
-import { chmod, copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { lines } from '../src/lib/text.ts';
 import { bundle, root } from './bundle.ts';
@@ -134,6 +134,7 @@ await put(
 );
 await put('/DEBIAN/conffiles', lines('/etc/holdfast/holdfast.conf'));
 for (const program of [
+  'ctld',
   'disk-report',
   'domain-controller',
   'domain-monitor',
@@ -145,6 +146,9 @@ for (const program of [
   'ups-event',
 ])
   await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
+// Programs that were written for FreeBSD run it there.
+await mkdir(`${tree}/etc/rc.d`);
+await symlink('/usr/lib/holdfast/ctld', `${tree}/etc/rc.d/ctld`);
 for (const script of ['postinst', 'prerm', 'postrm'])
   await put(`/DEBIAN/${script}`, await readFile(`${root}/packaging/${script}`, 'utf8'), 0o755);
 await cp(`${root}/plugins`, `${tree}/usr/share/holdfast/plugins`, { recursive: true });

@@ -85,6 +85,7 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   );
   // Dependent units require what the daemon has configured.
   await notifier.ready();
+  if (settings.host === 'linux') reloadOnSignal(app, log);
   stopOnSignal(app, notices, log);
 }
 
@@ -150,6 +151,21 @@ function addressOf(app: App): string {
   const address = app.server.server.address();
   if (address === null || typeof address === 'string') return String(address);
   return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}/`;
+}
+
+/** `systemctl reload holdfast`, after something was changed outside of Holdfast. It returns when the reload has ended. */
+function reloadOnSignal(app: App, log: pino.Logger): void {
+  const reload = async () => {
+    log.info('reloading');
+    await notifySystemd('--reloading');
+    try {
+      await app.engine.reload();
+    } catch (error) {
+      log.error({ err: error }, 'reload failed');
+    }
+    await notifySystemd('--ready');
+  };
+  process.on('SIGHUP', () => void reload());
 }
 
 function stopOnSignal(app: App, notices: Server | undefined, log: pino.Logger): void {

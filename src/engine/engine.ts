@@ -53,6 +53,11 @@ export function openEngine(parts: EngineParts) {
     },
     /** Reads these facts from the machine now. */
     renew: (...which: readonly Touched[]) => keeper.renew(...which),
+    /** Reads what may have been changed outside of Holdfast, and resolves when the subsystems follow it. */
+    async reload(): Promise<void> {
+      await keeper.renew('storage', 'disks', 'services');
+      await changes.idle();
+    },
     table: <F extends Fields>(of: Kept<F>) => configuration.tables.table(of),
     runs: jobs satisfies Runs,
 

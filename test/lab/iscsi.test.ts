@@ -108,7 +108,10 @@ test('an added LUN, an added target and a zvol that grows disturb no session', a
   assert.equal(await capacity('t', 2), 16 * MiB);
   const other = await id('target', { iscsi_target_name: 'other' });
   await id('targetgroup', { iscsi_target: other, iscsi_target_portalgroup: 1 });
-  await nas.api.expect(201, 'PUT', 'storage/volume/tank/zvols/v/', { volsize: '96M' });
+  await nas.api.expect(201, 'PUT', 'storage/volume/tank/zvols/v/', { volsize: '80M' });
+  assert.equal(await capacity('t', 0), 80 * MiB);
+  // A CSI driver grows the zvol by SSH, and then runs what reloads the targets on FreeBSD.
+  await nas.machine.run('zfs set volsize=96M tank/v && /etc/rc.d/ctld reload');
   assert.equal(await capacity('t', 0), 96 * MiB);
   await nas.api.expect(200, 'PUT', `${at('extent')}2/`, { iscsi_target_extent_filesize: '60MB' });
   assert.equal(await capacity('t', 1), 60 * MiB);
