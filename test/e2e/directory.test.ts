@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
+import { HostError } from '../../src/host/ports/index.ts';
+import { readDirectories, usualDirectories } from '../../src/host/virtual/directories.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 
 async function started(t: TestContext): Promise<Appliance> {
@@ -69,7 +72,10 @@ test('Samba uses the passwords of a directory that has them, and its own again a
       { ldap_binddn: 'cn=clerk,dc=example,dc=com', ldap_bindpw: 'clerks secret' },
       /cn=clerk,dc=example,dc=com cannot read Samba passwords/,
     ],
-    [{ ldap_netbiosname_a: 'store' }, /has no entry sambaDomainName=STORE for this machine/],
+    [
+      { ldap_netbiosname_a: 'store' },
+      /has no entry sambaDomainName=STORE for this machine.* cannot be added as cn=reader,dc=example,dc=com.*sambaSID S-1-5-21-1111-2222-3333: .*Insufficient access/,
+    ],
     [{ ldap_anonbind: true }, /"ldap_anonbind".*must be false/],
     [{ ldap_usersuffix: 'ou=50%' }, /"ldap_usersuffix".*special meaning in smb\.conf/],
   ] as const) {
@@ -108,6 +114,34 @@ test('Samba uses the passwords of a directory that has them, and its own again a
   assert.deepEqual(await conf(), fresh);
   assert.equal(await host.files.read('/etc/holdfast/samba-directory-password'), undefined);
   assert.equal(await keeper(), false);
+});
+
+test('an account that may write adds the entry of the Samba domain, and a change that fails removes it', async (t) => {
+  const { api, machine } = await started(t);
+  const writer = {
+    ...settings,
+    ldap_has_samba_schema: true,
+    ldap_binddn: 'cn=writer,dc=example,dc=com',
+    ldap_bindpw: 'writers secret',
+    ldap_netbiosname_a: 'store',
+  };
+  const entries = async () => {
+    const argv = ['timeout', '9', 'ldapsearch', '-H', 'ldap://ldap.example.com/', '-b', 'dc=example,dc=com'];
+    return (await machine.commands.check([...argv, '(sambaDomainName=STORE)'])).stdout;
+  };
+  const plan = await api.post('/api/holdfast/v1/plan', { method: 'PUT', path: address, body: writer });
+  assert.match(plan.text, /add sambaDomainName=STORE,dc=example,dc=com to the LDAP directory/);
+  assert.equal(await entries(), '');
+  await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  machine.services.start = async (name) => {
+    throw new HostError(`${name} does not start`);
+  };
+  assert.equal((await api.put(address, writer)).status, 400);
+  assert.equal(await entries(), '');
+  Reflect.deleteProperty(machine.services, 'start');
+  await api.expect(200, 'PUT', address, writer);
+  assert.match(await entries(), /^dn: sambaDomainName=STORE/);
+  assert.equal((await api.expect(200, 'GET', 'services/cifs/'))['cifs_srv_netbiosname'], 'store');
 });
 
 test('the try is a job with a readable end, which does not tell the password', async (t) => {
@@ -163,4 +197,82 @@ test('a name of the machine sent with the LDAP settings is that of the CIFS sett
   assert.deepEqual([cifs['cifs_srv_netbiosname'], cifs['cifs_srv_netbiosalias']], ['archive', 'store']);
   await api.expect(200, 'PUT', 'services/cifs/', { cifs_srv_netbiosname: 'other' });
   assert.equal((await api.expect(200, 'PUT', address, { ldap_timeout: 5 }))['ldap_netbiosname_a'], 'other');
+});
+
+test('domains and directories of other names can be given, and their accounts are known', async (t) => {
+  const directories = readDirectories(
+    JSON.stringify({
+      activedirectory: [
+        {
+          domain: 'ad.firm.test',
+          workgroup: 'FIRM',
+          controllers: ['one.ad.firm.test'],
+          accounts: { admin: 'one', bob: 'two' },
+          administrators: ['admin'],
+        },
+      ],
+      ldap: [
+        { server: 'dir.firm.test', base: 'o=firm', accounts: { 'cn=bind,o=firm': 'three' }, users: { lou: 4000 } },
+      ],
+      nis: [{ domain: 'yp', users: { ned: 5000 } }],
+    }),
+  );
+  const one = await appliance({ directories });
+  t.after(() => one[Symbol.asyncDispose]());
+  const { api } = one;
+  const isKnown = async (user: string) => {
+    await one.engine.renew('accounts');
+    return (await api.put('tasks/cronjob/1/', { cron_user: user })).status === 200;
+  };
+  await api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
+  assert.deepEqual(await Promise.all(['FIRM\\bob', 'lou', 'ned'].map(isKnown)), [false, false, false]);
+  await api.expect(200, 'PUT', 'directoryservice/activedirectory/', {
+    ad_enable: true,
+    ad_domainname: 'ad.firm.test',
+    ad_bindname: 'admin',
+    ad_bindpw: 'one',
+    ad_use_default_domain: true,
+  });
+  assert.deepEqual(await one.host.domain.membership(), { domain: 'ad.firm.test', machine: 'holdfast' });
+  await api.expect(200, 'PUT', address, {
+    ldap_enable: true,
+    ldap_hostname: 'dir.firm.test',
+    ldap_basedn: 'o=firm',
+    ldap_binddn: 'cn=bind,o=firm',
+    ldap_bindpw: 'three',
+  });
+  await api.expect(200, 'PUT', 'directoryservice/nis/', { nis_domain: 'yp', nis_enable: true });
+  for (const user of ['bob', 'lou', 'ned']) assert.equal(await isKnown(user), true, user);
+  assert.equal((await api.put(address, { ldap_hostname: 'ldap.example.com' })).status, 409);
+  assert.equal(await isKnown('root'), true);
+  await api.expect(200, 'PUT', 'directoryservice/nis/', { nis_enable: false });
+  assert.equal(await isKnown('ned'), false);
+});
+
+test('docs/virtual-host.md shows the directories that there are by default', () => {
+  const page = readFileSync(new URL('../../docs/virtual-host.md', import.meta.url), 'utf8');
+  assert.equal(/```json\n(.*?)```/s.exec(page)?.[1], usualDirectories);
+});
+
+test('a file of directories that cannot be used is refused with every problem', () => {
+  assert.throws(() => readDirectories('{'), /Expected JSON/);
+  assert.throws(() => readDirectories('[]'), /The file: expected an object, got \[\]/);
+  assert.throws(
+    () =>
+      readDirectories(
+        '{"activedirectory": [{"domain": "a.test", "controllers": "dc", "accounts": {"a": 1}}], "ldap": {}, "nis": [{"domain": "n", "users": {"u": -1}}]}',
+      ),
+    (error) => {
+      assert.ok(error instanceof Error);
+      for (const sentence of [
+        'activedirectory[0].workgroup: expected a text, got nothing.',
+        'activedirectory[0].controllers: expected a list of texts, got "dc".',
+        'activedirectory[0].accounts.a: expected a text, got 1.',
+        'ldap: expected a list, got {}.',
+        'nis[0].users.u: expected a number, got -1.',
+      ])
+        assert.ok(error.message.includes(sentence), `${sentence}: ${error.message}`);
+      return true;
+    },
+  );
 });

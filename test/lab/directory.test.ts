@@ -31,8 +31,9 @@ rootdn "cn=admin,dc=example,dc=com"
 rootpw "the server's own"
 directory /srv/ldap/db
 access to attrs=userPassword by anonymous auth by * none
-access to attrs=sambaNTPassword by dn.exact="cn=reader,dc=example,dc=com" read by * none
-access to * by * read
+access to attrs=sambaNTPassword by dn.exact="cn=reader,dc=example,dc=com" read
+  by dn.exact="cn=writer,dc=example,dc=com" read by * none
+access to * by dn.exact="cn=writer,dc=example,dc=com" write by * read
 `;
 
 const entries = () => `dn: dc=example,dc=com
@@ -60,6 +61,12 @@ objectClass: organizationalRole
 objectClass: simpleSecurityObject
 cn: clerk
 userPassword: may count
+
+dn: cn=writer,dc=example,dc=com
+objectClass: organizationalRole
+objectClass: simpleSecurityObject
+cn: writer
+userPassword: may write
 
 dn: sambaDomainName=HOLDFAST,dc=example,dc=com
 objectClass: sambaDomain
@@ -308,8 +315,17 @@ test('accounts of a directory with the Samba schema log in to shares', async () 
   );
   await refused(
     { ...settings(), ldap_has_samba_schema: true, ldap_netbiosname_a: 'other' },
-    /no entry sambaDomainName=OTHER/,
+    /no entry sambaDomainName=OTHER.* cannot be added as cn=reader.*sambaSID S-1-5-21-1111-2222-3333: .*Insufficient/,
   );
+  await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', {
+    ...settings(),
+    ldap_has_samba_schema: true,
+    ldap_netbiosname_a: 'other',
+    ldap_binddn: 'cn=writer,dc=example,dc=com',
+    ldap_bindpw: 'may write',
+  });
+  assert.equal((await smb('lena', 'lenas secret', 'ls')).status, 0);
+  await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ldap_enable: false, ldap_netbiosname_a: 'holdfast' });
   for (const ssl of ['off', 'start_tls', 'on']) {
     await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', {
       ...settings(),

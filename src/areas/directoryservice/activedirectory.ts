@@ -9,6 +9,7 @@ import { type DomainSent, type DomainSettings, domainFields } from './domain-fie
 import { farewell, join, leave, logOf } from './domain-membership.ts';
 import { domainProblems } from './domain-problems.ts';
 import { mustAnswer, probesOf } from './domain-servers.ts';
+import { addSambaDomain } from './ldap-bind.ts';
 import { joinDomain, leaving } from './steps.ts';
 
 export const domainSettings = singleton('directoryservice/activedirectory', {
@@ -108,7 +109,9 @@ const leaveDomain = leaving(async ({ host, operations }) => {
   await host.domain.join(joiningOf(view.only(domainSettings), view), () => {});
 });
 
-export const directoryStepKinds: readonly StepKind[] = [joinDomain, leaveDomain].map(({ stepKind }) => stepKind);
+export const directoryStepKinds: readonly StepKind[] = [joinDomain, leaveDomain, addSambaDomain].map(
+  ({ stepKind }) => stepKind,
+);
 
 /** The settings of the current membership; undefined while the machine is not a member. */
 function membershipOf(settings: DomainSettings | undefined, facts: Facts): DomainSettings | undefined {

@@ -1,5 +1,7 @@
+import { ensure, type Texts } from '../../engine/plan/steps.ts';
 import type { Outcome } from '../../host/ports/commands.ts';
-import type { Host } from '../../host/ports/index.ts';
+import { type Host, HostError } from '../../host/ports/index.ts';
+import { lines } from '../../lib/text.ts';
 
 export interface LdapServer {
   readonly uri: string;
@@ -22,6 +24,8 @@ interface Search {
   readonly filter: string;
   /** Attribute to return; `1.1` stands for none (RFC 4511). */
   readonly attribute: string;
+  /** Whether its values are printed; otherwise only its name is. */
+  readonly values?: true;
 }
 
 /** Binds as the machine would, and reads the base entry. Returns the problem, or undefined on success. */
@@ -35,36 +39,99 @@ export async function tryBind(host: Host, server: LdapServer): Promise<string | 
   return outcome.status === 0 ? undefined : objection(server, server.base, outcome);
 }
 
+/** The entry of a Samba domain in the directory. */
+export interface SambaDomain {
+  readonly name: string;
+  readonly sid: string;
+}
+
 /**
  * Checks that the directory has what smbd needs: the Samba passwords of accounts, and an entry for their Samba domain.
- * The domain of a stand-alone server has the name of the server. Without the entry, Samba would create one whose SID
- * matches no account, or exit if it has no write access.
+ * The domain of a stand-alone server has the name of the server. Without the entry, smbd would create one whose SID
+ * matches no account, or exit if it has no write access. So the entry to create, with the SID of the accounts, is
+ * returned as `missing`.
  */
 export async function trySamba(
   host: Host,
   server: LdapServer,
   { users, domain }: { readonly users: string; readonly domain: string },
-): Promise<string | undefined> {
-  const accounts = await search(host, server, {
-    scope: 'sub',
-    base: users,
-    filter: '(objectClass=sambaSamAccount)',
-    attribute: 'sambaNTPassword',
-  });
-  if (!found(accounts)) return objection(server, users, accounts);
-  if (!/^sambaNTPassword:/m.test(accounts.stdout)) {
-    return `${server.account?.name ?? 'An anonymous client'} cannot read Samba passwords (sambaNTPassword of a sambaSamAccount) below ${users}.`;
-  }
-  const domains = await search(host, server, {
+): Promise<{ readonly objection: string } | { readonly missing: SambaDomain | undefined }> {
+  const accountsOf = (attribute: string, more: Partial<Search> = {}) =>
+    search(host, server, { scope: 'sub', base: users, filter: '(objectClass=sambaSamAccount)', attribute, ...more });
+  const accounts = await accountsOf('sambaNTPassword');
+  if (!found(accounts)) return { objection: objection(server, users, accounts) };
+  if (!/^sambaNTPassword:/m.test(accounts.stdout))
+    return {
+      objection: `${nameOf(server)} cannot read Samba passwords (sambaNTPassword of a sambaSamAccount) below ${users}.`,
+    };
+  const domains = await searchDomain(host, server, domain);
+  if (!found(domains)) return { objection: objection(server, server.base, domains) };
+  if (/^dn:/m.test(domains.stdout)) return { missing: undefined };
+  const { stdout } = await accountsOf('sambaSID', { values: true });
+  const sids = new Set([...stdout.matchAll(/^sambaSID: (S-1-5-21(?:-\d+){3})-\d+$/gm)].map(([, sid = '']) => sid));
+  const [sid] = sids;
+  return sid !== undefined && sids.size === 1
+    ? { missing: { name: domain, sid } }
+    : {
+        objection: `${noEntry(domain, server)} Add one of the class sambaDomain. Its sambaSID cannot be determined, because the sambaSID of the accounts below ${users} have ${sids.size === 0 ? 'no' : 'more than one'} common prefix.`,
+      };
+}
+
+function noEntry(domain: string, { base }: LdapServer): string {
+  return `The directory has no entry sambaDomainName=${domain} for this machine below ${base}.`;
+}
+
+function searchDomain(host: Host, server: LdapServer, domain: string): Promise<Outcome> {
+  return search(host, server, {
     scope: 'sub',
     base: server.base,
     filter: `(&(objectClass=sambaDomain)(sambaDomainName=${filterValue(domain)}))`,
     attribute: '1.1',
   });
-  if (!found(domains)) return objection(server, server.base, domains);
-  return /^dn:/m.test(domains.stdout)
-    ? undefined
-    : `The directory has no entry sambaDomainName=${domain} for this machine below ${server.base}. Add one of the class sambaDomain, with the common prefix of the accounts' sambaSID as its sambaSID.`;
+}
+
+interface AddedDomain extends Texts<'entry'> {
+  readonly server: LdapServer;
+  readonly domain: SambaDomain;
+}
+
+/**
+ * Adds the entry of a Samba domain, as smbd would. The journal keeps no account of the directory, so after a crash the
+ * entry stays: it harms nothing, and the next attempt finds it.
+ */
+export const addSambaDomain = ensure<'entry', AddedDomain>({
+  kind: 'add samba domain',
+  keeps: ['entry'],
+  title: ({ entry }) => `add ${entry} to the LDAP directory`,
+  afterCrash: 'keep',
+  is: async (host, _, args) =>
+    args !== undefined && /^dn:/m.test((await searchDomain(host, args.server, args.domain.name)).stdout),
+  async make(host, { entry, server, domain }) {
+    const outcome = await addEntry(host, server, [
+      ['dn', entry],
+      ['objectClass', 'sambaDomain'],
+      ['sambaDomainName', domain.name],
+      ['sambaSID', domain.sid],
+      ['sambaAlgorithmicRidBase', '1000'],
+      ['sambaNextUserRid', '1000'],
+    ]);
+    if (outcome.status !== 0)
+      throw new HostError(
+        `${noEntry(domain.name, server)} It cannot be added as ${nameOf(server)}, so add one of the class sambaDomain with the sambaSID ${domain.sid}: ${objection(server, entry, outcome)}`,
+      );
+  },
+  async unmake(host, _, { args }) {
+    if (args !== undefined) await removeEntry(host, args.server, args.entry);
+  },
+  claims: [],
+});
+
+export function entryOf({ name }: SambaDomain, { base }: LdapServer): string {
+  return `sambaDomainName=${name},${base}`;
+}
+
+function nameOf({ account }: LdapServer): string {
+  return account?.name ?? 'An anonymous client';
 }
 
 /** Escapes a value for a search filter (RFC 4515). */
@@ -72,26 +139,62 @@ function filterValue(text: string): string {
   return text.replaceAll(/[()*\\]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
-/** The search is limited to one entry; exceeding the limit means that there are more. */
+/** The search is limited to some entries; exceeding the limit means that there are more. */
 function found({ status }: Outcome): boolean {
   return status === 0 || status === sizeLimitExceeded;
 }
 
-async function search(host: Host, server: LdapServer, query: Search): Promise<Outcome> {
-  const staged: string[] = [];
-  const stage = async (path: string, content: string) => {
-    const stagedPath = await host.files.stage(path, content);
-    staged.push(stagedPath);
-    return stagedPath;
+function search(host: Host, server: LdapServer, { scope, base, filter, attribute, values }: Search): Promise<Outcome> {
+  return withFiles(host, server, {}, (argv) =>
+    host.commands.check([
+      ...argv('ldapsearch'),
+      '-LLL',
+      // Without values, the names of the attributes are printed.
+      ...(values === true ? ['-o', 'ldif-wrap=no', '-z', '100'] : ['-A', '-z', '1']),
+      ...['-l', String(server.seconds), '-s', scope, '-b', base, filter, attribute],
+    ]),
+  );
+}
+
+type Attribute = readonly [name: string, value: string];
+
+function addEntry(host: Host, server: LdapServer, entry: readonly Attribute[]): Promise<Outcome> {
+  // In base64 (RFC 2849), because a value may begin with a character that means something else.
+  const ldif = lines(...entry.map(([name, value]) => `${name}:: ${Buffer.from(value).toString('base64')}`));
+  return withFiles(host, server, { entry: ldif }, (argv, staged) =>
+    change(host, [...argv('ldapadd'), '-f', staged['entry'] ?? '']),
+  );
+}
+
+function removeEntry(host: Host, server: LdapServer, entry: string): Promise<Outcome> {
+  return withFiles(host, server, {}, (argv) => change(host, [...argv('ldapdelete'), entry]));
+}
+
+function change(host: Host, argv: readonly string[]): Promise<Outcome> {
+  return host.commands.runProgram({ user: 'root', argv, signal: new AbortController().signal, keep: 10_000 });
+}
+
+type Staged = Readonly<Record<string, string>>;
+
+/** Secrets are passed in files, because every user can read command lines. */
+async function withFiles<T>(
+  host: Host,
+  server: LdapServer,
+  more: Staged,
+  run: (argv: (program: string) => readonly string[], staged: Staged) => Promise<T>,
+): Promise<T> {
+  const contents = {
+    ...more,
+    ...(server.account && { password: server.account.password }),
+    ...(server.authority !== undefined && { authority: server.authority }),
   };
+  const staged: Record<string, string> = {};
   try {
-    // Secrets are passed in files, because every user can read command lines.
-    const password =
-      server.account === undefined ? undefined : await stage('/run/ldap-password', server.account.password);
-    const authority = server.authority === undefined ? undefined : await stage('/run/ldap-authority', server.authority);
-    return await host.commands.check(argvOf(query, server, { password, authority }));
+    for (const [name, content] of Object.entries(contents))
+      staged[name] = await host.files.stage(`/run/ldap-${name}`, content);
+    return await run((program) => argvOf(program, server, staged), staged);
   } finally {
-    for (const path of staged) await discard(host, path);
+    for (const path of Object.values(staged)) await discard(host, path);
   }
 }
 
@@ -105,25 +208,21 @@ async function discard(host: Host, path: string): Promise<void> {
 }
 
 function argvOf(
-  { scope, base, filter, attribute }: Search,
+  program: string,
   { uri, startTls, account, seconds, patience }: LdapServer,
-  files: { password: string | undefined; authority: string | undefined },
+  files: Staged,
 ): readonly string[] {
   return [
     'timeout',
     String(patience),
     'env',
     'LDAPTLS_REQCERT=demand',
-    ...(files.authority === undefined ? [] : [`LDAPTLS_CACERT=${files.authority}`]),
-    'ldapsearch',
+    ...(files['authority'] === undefined ? [] : [`LDAPTLS_CACERT=${files['authority']}`]),
+    program,
     '-x',
-    '-LLL',
-    // Print attribute names only, without the values.
-    '-A',
     ...(startTls ? ['-ZZ'] : []),
-    ...['-H', uri, '-o', `nettimeout=${seconds}`, '-l', String(seconds), '-z', '1'],
-    ...(account === undefined || files.password === undefined ? [] : ['-D', account.name, '-y', files.password]),
-    ...['-s', scope, '-b', base, filter, attribute],
+    ...['-H', uri, '-o', `nettimeout=${seconds}`],
+    ...(account === undefined || files['password'] === undefined ? [] : ['-D', account.name, '-y', files['password']]),
   ];
 }
 

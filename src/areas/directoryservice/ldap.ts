@@ -1,4 +1,4 @@
-import { invalid } from '../../engine/declare/errors.ts';
+import { Fault, invalid } from '../../engine/declare/errors.ts';
 import {
   alsoNamed,
   choice,
@@ -11,11 +11,12 @@ import {
   text,
 } from '../../engine/declare/fields.ts';
 import { configLines } from '../../engine/declare/formats.ts';
-import { type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
+import { type RecordOf, singleton, type Updating, type View, type Work } from '../../engine/declare/resource.ts';
+import { type Host, HostError } from '../../host/ports/index.ts';
 import { quote } from '../../lib/text.ts';
 import { type CifsSettings, cifsSettings, netbiosName } from '../services/cifs.ts';
 import { certificateAuthority } from '../system/certificateauthority.ts';
-import { type LdapServer, tryBind, trySamba } from './ldap-bind.ts';
+import { addSambaDomain, entryOf, type LdapServer, type SambaDomain, tryBind, trySamba } from './ldap-bind.ts';
 
 const fields = {
   ldap_enable: flag(false, {
@@ -104,29 +105,7 @@ export const ldapSettings = singleton('directoryservice/ldap', {
   description: 'An LDAP directory whose users and groups can use this machine.',
   fields,
   seed: () => ({ ldap_netbiosname_a: 'holdfast' }),
-  /** Gaps 3.2: the connection is tested first, and an error of the server is the answer. */
-  async beforehand(sent, operations, before) {
-    const { view } = operations.world;
-    const settings = merged(sent, before);
-    if (!settings.ldap_enable || problems(settings).length > 0) return {};
-    const server = serverOf(settings, view);
-    const cifs = view.only(cifsSettings);
-    const domain = sambaDomainOf({
-      ...cifs,
-      cifs_srv_netbiosname: sent.ldap_netbiosname_a || cifs.cifs_srv_netbiosname,
-    });
-    await operations.work(`test the LDAP server ${settings.ldap_hostname}`, ['directoryservice/ldap'], (work) =>
-      work.ask(`bind to ${settings.ldap_hostname}`, async (host) => {
-        const objection =
-          (await tryBind(host, server)) ??
-          (settings.ldap_has_samba_schema
-            ? await trySamba(host, server, { users: usersOf(settings), domain })
-            : undefined);
-        if (objection !== undefined) throw invalid({ __all__: [objection] });
-      }),
-    );
-    return {};
-  },
+  around,
   complete({ record, before, sent, draft }) {
     const cifs = draft.only(cifsSettings);
     return {
@@ -148,6 +127,49 @@ export const ldapSettings = singleton('directoryservice/ldap', {
       draft.update(cifsSettings, cifs.id, names);
   },
 });
+
+/** Gaps 3.2: the connection is tested first, and an error of the server is the answer. */
+async function around({ title, sent, before, operations, make }: Updating<typeof fields>): Promise<void> {
+  const { view } = operations.world;
+  const settings = merged(sent, before);
+  if (!settings.ldap_enable || problems(settings).length > 0) {
+    await operations.change(title, (draft) => make(draft));
+    return;
+  }
+  const server = serverOf(settings, view);
+  await operations.work(`use the LDAP server ${settings.ldap_hostname}`, ['directoryservice/ldap'], async (work) => {
+    const missing = await work.ask(`bind to ${settings.ldap_hostname}`, (host) =>
+      tryServer(host, settings, sent, view),
+    );
+    if (missing !== undefined) await addDomain(work, { entry: entryOf(missing, server), server, domain: missing });
+    await work.change((draft) => make(draft));
+  });
+}
+
+/** Returns the entry that Samba needs and that the directory does not have. */
+async function tryServer(host: Host, settings: LdapSettings, sent: Sent, view: View): Promise<SambaDomain | undefined> {
+  const server = serverOf(settings, view);
+  const objection = await tryBind(host, server);
+  if (objection !== undefined) throw invalid({ __all__: [objection] });
+  if (!settings.ldap_has_samba_schema) return undefined;
+  const cifs = view.only(cifsSettings);
+  const name = sent.ldap_netbiosname_a || cifs.cifs_srv_netbiosname;
+  const domain = sambaDomainOf({ ...cifs, cifs_srv_netbiosname: name });
+  const finding = await trySamba(host, server, { users: usersOf(settings), domain });
+  if ('objection' in finding) throw invalid({ __all__: [finding.objection] });
+  return finding.missing;
+}
+
+/** A directory that does not let the account add the entry is an error of the settings. */
+async function addDomain(work: Work, args: Parameters<typeof addSambaDomain>[0]): Promise<void> {
+  try {
+    await work.step(addSambaDomain(args));
+  } catch (error) {
+    throw error instanceof HostError || (error instanceof Fault && error.kind === 'failed')
+      ? invalid({ __all__: [error.message] })
+      : error;
+  }
+}
 
 /** How to contact the server. */
 export function serverOf(settings: LdapSettings, view: View): LdapServer {
