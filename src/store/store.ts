@@ -209,7 +209,8 @@ export class Store implements ConfigurationStore {
     try {
       this.#database.pragma('wal_checkpoint(TRUNCATE)');
     } catch (error) {
-      if (lackOf(error) === undefined) throw error;
+      if (lackOf(error) === undefined)
+        throw new StoreError(`The database in ${this.#folder} cannot be written: ${messageOf(error)}`);
     }
   }
 
@@ -237,7 +238,8 @@ export class Store implements ConfigurationStore {
       writeMark(this.#folder, this.#unmarked);
       this.#unmarked = undefined;
     } catch (error) {
-      if (lackOf(error) === undefined) throw error;
+      if (lackOf(error) === undefined)
+        throw new StoreError(`The newest revision cannot be noted in ${this.#folder}: ${messageOf(error)}`);
     }
   }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, cp, mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -233,34 +233,46 @@ test('a daemon that is killed at any time during its first start can start again
   }
 });
 
-async function folderInPlaceOf(file: string): Promise<void> {
-  await rm(file);
-  await mkdir(file);
-}
-
-const damages: readonly { readonly title: string; damage(state: string): Promise<unknown> }[] = [
-  { title: 'a key that is too short', damage: (state) => writeFile(join(state, 'secret.key'), 'short') },
-  { title: 'a folder in place of the key', damage: (state) => folderInPlaceOf(join(state, 'secret.key')) },
-  { title: 'a folder in place of the database', damage: (state) => folderInPlaceOf(join(state, 'holdfast.sqlite')) },
-  {
-    title: 'a virtual machine that cannot be read',
-    damage: (state) => writeFile(join(state, 'virtual', 'zfs.json'), '{'),
-  },
+const damages: readonly { readonly title: string; damage(file: string): Promise<unknown> }[] = [
+  { title: 'garbage', damage: (file) => writeFile(file, 'garbage\n'.repeat(20)) },
+  { title: 'half of the file', damage: async (file) => truncate(file, Math.floor((await stat(file)).size / 2)) },
+  { title: 'a folder', damage: (file) => rm(file).then(() => mkdir(file)) },
 ];
 
-for (const { title, damage } of damages) {
-  test(`${title} is reported in one line`, async () => {
-    await using state = await stateFolder();
-    await (await startDaemon(state.path)).end('SIGTERM');
-    await damage(state.path);
-    const { code, stderr } = await runDaemon(state.path);
-    assert.equal(code, 1);
-    assert.match(stderr, /^holdfast: [^\n]*\n$/);
-  });
-}
+test('any file of the state folder may be damaged: the daemon starts, or reports why not in one line', async (t) => {
+  await using state = await stateFolder();
+  const first = await startDaemon(state.path);
+  await furnish(first);
+  await marked(state.path, first.api);
+  await first.end('SIGKILL');
+  const all = globSync('**', { cwd: state.path, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(state.path, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.startsWith('virtual/root/'));
+  for (const file of [...files.filter((one) => one !== 'holdfast.sqlite-wal'), 'reserve', 'virtual/zfs.json'])
+    assert.ok(all.includes(file), `${file} is not among ${all.join(', ')}`);
+  const cases = all.flatMap((file) => damages.map((one) => ({ file, ...one })));
+  const damaged = async ({ file, title, damage }: (typeof cases)[number]) => {
+    await using copy = await stateFolder();
+    await cp(state.path, copy.path, { recursive: true, filter: (source) => !source.endsWith('.socket') });
+    await damage(join(copy.path, file));
+    const daemon = await startDaemon(copy.path).catch((error: unknown) => String(error));
+    const outcome = typeof daemon === 'string' ? daemon : await daemon.end('SIGTERM').then(({ stderr }) => stderr);
+    const isFine =
+      outcome === '' || /^Error: the daemon ended with 1 before it served: holdfast: [^\n]+\n$/.test(outcome);
+    return isFine ? [] : [`${title} in place of ${file}: ${outcome}`];
+  };
+  const found: string[] = [];
+  const next = async (): Promise<void> => {
+    for (let one = cases.pop(); one !== undefined; one = cases.pop()) found.push(...(await damaged(one)));
+  };
+  await Promise.all([next(), next()]);
+  t.diagnostic(`${all.length} files, ${all.length * damages.length} damages`);
+  assert.deepEqual(found, []);
+});
 
 test('a state folder that cannot be created is reported in one line', async () => {
-  for (const place of ['/proc/nope', '/proc/nope/deeper', '/dev/null/state']) {
+  for (const place of ['/proc/nope', '/proc/nope/deeper', '/dev/null/state', '/etc/passwd']) {
     const { code, stderr } = await runDaemon(place);
     assert.equal(code, 1);
     assert.match(stderr, /^holdfast: [^\n]*\n$/);
