@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
@@ -48,7 +48,9 @@ export async function takeNotices(
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(path, () => {
-      chmodSync(path, 0o666);
+      // The unit of upsmon gives the folder and the socket to its account's group; this is a socket after that.
+      chownSync(path, -1, statSync(folder).gid);
+      chmodSync(path, 0o660);
       resolve(server);
     });
   });

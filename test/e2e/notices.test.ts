@@ -179,6 +179,8 @@ test('that a UPS does not answer is said again and again, and is over when it is
 });
 
 test('the folder of the socket is opened to nobody but by who owns it', async () => {
-  assert.ok((await stat(noticesSocket(box.folder))).isSocket());
+  const socket = await stat(noticesSocket(box.folder));
+  assert.ok(socket.isSocket());
+  assert.deepEqual([socket.mode & 0o777, socket.gid], [0o660, (await stat(box.folder)).gid]);
   assert.equal((await stat(box.folder)).mode & 0o077, 0);
 });

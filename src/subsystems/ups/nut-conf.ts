@@ -129,6 +129,7 @@ export const monitorUnit: string = lines(
   header,
   '[Service]',
   'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices',
+  'ExecStartPre=+-/usr/bin/chgrp nut /run/holdfast-notices/notices.socket',
 );
 
 /** A quoted string with its special characters escaped. */

@@ -120,7 +120,12 @@ test('every event is reported to the daemon, and upsmon has the permission to do
   draft.update(upsSettings, 1, { ...master, ups_shutdown: 'lowbatt' });
   assert.equal(
     dropIn(),
-    lines(header, '[Service]', 'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices'),
+    lines(
+      header,
+      '[Service]',
+      'ExecStartPre=+/usr/bin/install -d -m 0710 -o root -g nut /run/holdfast-notices',
+      'ExecStartPre=+-/usr/bin/chgrp nut /run/holdfast-notices/notices.socket',
+    ),
   );
   assert.equal(
     file(draft, 'upssched.conf'),
