@@ -25,6 +25,7 @@ export async function bundle(folder: string): Promise<void> {
       holdfast: 'src/main.ts',
       'passwords-worker': 'src/engine/passwords-worker.ts',
       helper: 'src/host/linux/helper.ts',
+      replicate: 'src/host/linux/replicate.ts',
     },
     outdir,
     outExtension: { '.js': '.mjs' },

@@ -140,6 +140,7 @@ for (const program of [
   'domain-monitor',
   'end-jail',
   'in-jail',
+  'replicate',
   'run-script',
   'samba-directory',
   'snmp-pools',

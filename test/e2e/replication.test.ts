@@ -263,7 +263,10 @@ test('a token lets another machine pair itself, once, for ten minutes, and opens
   const answer = await pairing(token);
   assert.equal(answer.status, 200, answer.text);
   assert.match(answer.text, /^\{"hostkey":"ssh-ed25519 AAAA[^" ]+","port":22\}$/);
-  assert.equal(await one.host.files.read('/root/.ssh/authorized_keys'), `restrict ${key}\n`);
+  assert.equal(
+    await one.host.files.read('/root/.ssh/authorized_keys'),
+    `restrict,command="/usr/lib/holdfast/replicate" ${key}\n`,
+  );
   assert.equal(await one.host.files.mode('/root/.ssh/authorized_keys'), 0o600);
   assert.equal((await pairing(token)).status, 401);
   const late = await issue();
@@ -271,5 +274,8 @@ test('a token lets another machine pair itself, once, for ten minutes, and opens
   assert.equal((await pairing(late)).status, 401);
   // One that is there is not added again.
   assert.equal((await pairing(await issue())).status, 200);
-  assert.equal(await one.host.files.read('/root/.ssh/authorized_keys'), `restrict ${key}\n`);
+  assert.equal(
+    await one.host.files.read('/root/.ssh/authorized_keys'),
+    `restrict,command="/usr/lib/holdfast/replicate" ${key}\n`,
+  );
 });

@@ -137,6 +137,11 @@ test('two appliances pair by a token that is valid once, and new snapshots are r
   assert.match(String(task['repl_remote_hostkey']), /^ssh-ed25519 AAAA/);
   const again = await nas.api.post('storage/replication/', body);
   assert.match(again.text, /did not let this machine's key in: it answered 401/);
+  const intruder = await nas.machine.run(
+    `ssh -F none -i /run/holdfast/replication/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null root@${far.machine.address} 'id; touch /tmp/seen' 2>&1; echo $?`,
+  );
+  assert.match(intruder, /This key permits replication only\.\r?\n126\n$/);
+  await far.machine.run('test ! -e /tmp/seen');
   await status(task['id'], /^Succeeded$/, 150);
   const names = (await snapshotsOn(nas, 'tank/papers')).map((name) => name.replace('tank', 'backup/near'));
   assert.deepEqual(await snapshotsOn(far, 'backup/near/papers'), names);

@@ -1,5 +1,6 @@
 import { actOnce, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
 import type { Paired, PairRequest } from '../../host/ports/replication.ts';
+import { lines } from '../../lib/text.ts';
 
 /** The steps that pair this machine with another one. */
 
@@ -11,7 +12,8 @@ const ownedBy = ({ uid, gid }: Texts<'uid' | 'gid'>) => ({ within: '/', uid: Num
 
 /**
  * Adds a key to the file with those that may log in as a user. The user may change the folder of the keys meanwhile, so
- * no link on the way to it is followed. The key can run commands, but neither open a terminal nor forward connections.
+ * no link on the way to it is followed. The key can run the commands of replication only, and neither open a terminal nor
+ * forward connections.
  */
 export const addKey = ensure<'file' | 'uid' | 'gid', NewKey>({
   kind: 'add key',
@@ -24,8 +26,9 @@ export const addKey = ensure<'file' | 'uid' | 'gid', NewKey>({
   before: async ({ files }, of) => JSON.stringify((await files.readPrivate(of.file, ownedBy(of))) ?? null),
   async make({ files }, { file, key, ...owner }) {
     const text = (await files.readPrivate(file, ownedBy(owner))) ?? '';
-    const lines = text === '' || text.endsWith('\n') ? text : `${text}\n`;
-    await files.writePrivate(file, `${lines}restrict ${key}\n`, ownedBy(owner));
+    // Earlier versions let the key run any command.
+    const others = text.split('\n').filter((line) => line !== '' && line !== `restrict ${key}`);
+    await files.writePrivate(file, lines(...others, lineOf(key)), ownedBy(owner));
   },
   async unmake({ files }, { file, ...owner }, { before }) {
     const text: string | null = JSON.parse(before);
@@ -33,8 +36,12 @@ export const addKey = ensure<'file' | 'uid' | 'gid', NewKey>({
   },
 });
 
+function lineOf(key: string): string {
+  return `restrict,command="/usr/lib/holdfast/replicate" ${key}`;
+}
+
 function hasKey(text: string | undefined, key: string): boolean {
-  return text?.split('\n').some((known) => known === key || known === `restrict ${key}`) === true;
+  return text?.split('\n').some((known) => known === key || known === lineOf(key)) === true;
 }
 
 interface Exchange extends Texts<'hostname'> {
