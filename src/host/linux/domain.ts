@@ -57,10 +57,11 @@ export class LinuxDomain implements Domain {
     return this.#with(joining, async (tools) => {
       await mustGetTicket(tools, joining);
       // Samba 4.22.11 does not find a controller by the short name of the domain, and fails with "invalid parameter".
-      const { report } = await lookUp(tools, joining);
-      const by = report === undefined ? [] : ['-S', report.controller];
+      // The inquiry has found one within the time for DNS; a busy machine may need longer the second time.
+      const { report, said } = await lookUp(tools, joining, joining.seconds + joining.dnsSeconds);
+      if (report === undefined) throw new HostError(`The machine cannot join the domain ${joining.domain}: ${said}.`);
       // Addresses are registered after the join, with the machine's own account.
-      const outcome = await net(tools, joining, ['join', '--no-dns-updates', ...by]);
+      const outcome = await net(tools, joining, ['join', '--no-dns-updates', '-S', report.controller]);
       for (const line of logLines(outcome.stdout, outcome.stderr)) onLine(line);
       if (outcome.status !== 0)
         throw new HostError(
@@ -157,10 +158,11 @@ export class LinuxDomain implements Domain {
 async function lookUp(
   tools: Tools,
   { domain, server, dnsSeconds }: DomainAccess,
+  seconds = dnsSeconds,
 ): Promise<{ readonly report?: ControllerReport | undefined; readonly said: string }> {
   const outcome = await tools.run(
     ['net', '-s', tools.conf, 'ads', 'lookup', ...(server === undefined ? [] : ['-S', server])],
-    { seconds: dnsSeconds },
+    { seconds },
   );
   if (outcome.status === tookTooLong) return { said: 'no controller answered in time' };
   return {
