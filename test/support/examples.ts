@@ -65,9 +65,9 @@ export interface Variant {
  * Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second
  * half.
  */
-export const exampleDisks: readonly number[] = Array<number>(640).fill(GiB);
-const extensionDisks = 256;
-const importedDisks = 512;
+export const exampleDisks: readonly number[] = Array<number>(896).fill(GiB);
+const extensionDisks = 384;
+const importedDisks = 768;
 const mirrored = (n: number): JsonObject => ({
   volume_name: `pool${n}`,
   layout: [{ vdevtype: 'mirror', disks: [`ada${n}`, `ada${extensionDisks + n}`] }],
