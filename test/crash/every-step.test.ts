@@ -217,6 +217,22 @@ function more({ api, engine, machine }: Furnished): readonly Preparation[] {
         return { method: 'POST', path: 'storage/volume/closed/unlock/', body };
       },
     },
+    {
+      title: 'the entry of a Samba domain in the directory',
+      prepare: async () => ({
+        method: 'PUT',
+        path: 'directoryservice/ldap/',
+        body: {
+          ldap_enable: true,
+          ldap_hostname: 'ldap.example.com',
+          ldap_basedn: 'dc=example,dc=com',
+          ldap_binddn: 'cn=writer,dc=example,dc=com',
+          ldap_bindpw: 'writers secret',
+          ldap_netbiosname_a: 'store',
+          ldap_has_samba_schema: true,
+        },
+      }),
+    },
   ];
 }
 
