@@ -147,19 +147,24 @@ export interface Keyboard {
 /** Reads `de`, `de.nodeadkeys` or a name of FreeBSD such as `uk` or `de.noacc.kbd`; undefined when it is unknown. */
 export function keyboardOf(value: string): Keyboard | undefined {
   const [first = '', ...rest] = value.replace(/\.kbd$/, '').split('.');
-  const [layout = '', ...more] = (otherLayouts[first] ?? first).split('.');
+  const [layout = '', ...more] = named(otherLayouts, first).split('.');
   // On FreeBSD, the names of layouts with dead keys end in `acc`. XKB's main layouts have them.
-  const parts = [...more, ...rest].filter((part) => part !== 'acc').map((part) => otherVariants[part] ?? part);
+  const parts = [...more, ...rest].filter((part) => part !== 'acc').map((part) => named(otherVariants, part));
   const variant = parts.join('_');
   const variants = layouts.get(layout);
   return variants !== undefined && (variant === '' || variants.includes(variant)) ? { layout, variant } : undefined;
+}
+
+/** The other name of a word, which may also be one that every object has, such as `constructor`. */
+function named(others: Readonly<Record<string, string>>, word: string): string {
+  return Object.hasOwn(others, word) ? (others[word] ?? word) : word;
 }
 
 /** The problem with the name of a keyboard layout, with those that there are. */
 export function keyboardProblem(value: string): string | undefined {
   if (value === '' || keyboardOf(value) !== undefined) return undefined;
   const [first = ''] = value.split('.');
-  const variants = layouts.get(otherLayouts[first] ?? first);
+  const variants = layouts.get(named(otherLayouts, first));
   if (variants === undefined) return `Expected a keyboard layout (${[...layouts.keys()].join(', ')}), got "${value}".`;
   return variants.length === 0
     ? `The keyboard layout ${first} has no variants, got "${value}".`
