@@ -21,6 +21,7 @@ before(async () => {
   post = await mailServer({ secure: true });
   door = await takeNotices(box.folder, (message) => box.app.notices.take(message));
   await box.api.expect(200, 'PUT', 'system/email/', mail(post.port, { em_security: 'ssl' }));
+  await box.api.expect(200, 'PUT', 'services/ups/', { ups_driver: 'dummy-ups$Model', ups_port: 'dummy.dev' });
   await box.api.expect(200, 'PUT', 'services/services/ups/', { srv_enable: true });
 });
 
