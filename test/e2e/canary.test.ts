@@ -67,6 +67,11 @@ test('no secret is in the debug archive, revisions, events, jobs or the log, and
     for (const text of values) (isSecret ? secrets : rawLines).set(text, place);
     if (!isPlanted && values.length === 0) unplanted.push(place);
   };
+  for (const name of ['kept', 'removed']) {
+    const made = await api.expect(201, 'POST', '/api/holdfast/v1/keys', { name, role: 'metrics' });
+    secrets.set(String(made['key']), `the key ${name}`);
+    if (name === 'removed') await api.expect(204, 'DELETE', `/api/holdfast/v1/keys/${String(made['id'])}`);
+  }
   for (const resource of catalogue.filter(isKeptResource))
     for (const [name, field] of Object.entries(resource.fields))
       if (field.use !== 'inputOnly' && (field.secret || field.raw === true)) await plant(resource, name, field.secret);
