@@ -4,7 +4,7 @@ import { contains, parseIp } from '../../lib/ip.ts';
 import { type Key, keyRecord, removedKey } from './key.ts';
 import { KeyAccess, rangeOf } from './key-access.ts';
 import type { LastUses } from './key-uses.ts';
-import { digestOf, isToken } from './token.ts';
+import { digestOf } from './token.ts';
 
 /** A key as a request sends it. */
 export interface PresentedKey {
@@ -73,5 +73,3 @@ function isInside(text: string, ip: NonNullable<ReturnType<typeof parseIp>>): bo
   const range = rangeOf(text);
   return range !== undefined && contains(range, ip);
 }
-
-export { isToken };
