@@ -80,7 +80,7 @@ function isInside(resource: Kept, record: RecordOf<Fields>, confines: Confines):
 }
 
 /**
- * A share must be of whole datasets. Whoever can write to a folder can replace a folder in it by a link that leads
+ * A share must be of whole datasets. A client that can write to a folder can replace a folder in it by a link that leads
  * elsewhere; a mount point cannot be replaced while it is mounted, and neither can those above it.
  */
 function sharesDatasets(resource: Kept, record: RecordOf<Fields>, { below, world }: Confines): boolean {

@@ -4,7 +4,7 @@ import { matches } from './patterns.ts';
 
 /**
  * What amounts to root on the machine. A permission includes it only with `raw`, even if its patterns match. All other
- * fields are typed: whoever may set them can misconfigure a service, but cannot run a program or read a file as root.
+ * fields are typed: a key that may set them can misconfigure a service, but cannot run a program or read a file as root.
  */
 interface Privilege {
   /** Pattern of the resource, as the catalogue has it. */

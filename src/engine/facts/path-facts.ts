@@ -14,7 +14,7 @@ const collecting = 100;
 /** Milliseconds between two looks at all paths while the mounts stay the same: folders are also removed by users. */
 const restBetween = 60_000;
 
-/** A pool that has lost its disks blocks whoever asks for a path on it. */
+/** A pool that has lost its disks blocks every program that asks for a path on it. */
 const answering: ReadonlySet<string> = new Set(['ONLINE', 'DEGRADED']);
 
 interface PathLooksParts {

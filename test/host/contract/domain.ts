@@ -89,7 +89,7 @@ export function describeDomain(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await domain.membership(), { domain: known.name, machine: 'contract' });
       });
 
-      test('a membership is forgotten without the domain, and joined anew', async (t) => {
+      test('a membership is forgotten without the domain, and joined again', async (t) => {
         const { domain } = await start(t);
         finallyOf(t, () => domain.forget());
         await domain.join(joiningOf(known), silent);
