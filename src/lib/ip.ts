@@ -49,11 +49,11 @@ export function isLinkLocal({ family, value }: Ip): boolean {
   return family === 6 ? value >> 118n === 0xfe80n >> 6n : value >> 16n === 0xa9fen;
 }
 
-/** The canonical text of an address: IPv6 in lower case with the longest run of zeros omitted (RFC 5952). */
 export function isLoopback({ family, value }: Ip): boolean {
   return family === 4 ? value >> 24n === 127n : value === 1n;
 }
 
+/** The canonical text of an address: IPv6 in lower case with the longest run of zeros omitted (RFC 5952). */
 export function showIp({ family, value }: Ip): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
   const groups = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16));

@@ -49,18 +49,35 @@ class Cursor {
  * The keys of a keytab in version 2 of MIT's file format, in file order; undefined when the bytes are no such keytab.
  */
 export function readKeytab(bytes: Uint8Array): readonly KeytabEntry[] | undefined {
+  return partsOf(bytes)?.map(({ entry }) => entry);
+}
+
+/** The same keytab with the keys of one principal only: programs take the first key that they find. */
+export function keytabOf(bytes: Uint8Array, principal: string): Uint8Array {
+  const parts = (partsOf(bytes) ?? []).filter(({ entry }) => entry.principal === principal);
+  return Buffer.concat([Buffer.from([0x05, 0x02]), ...parts.map(({ raw }) => raw)]);
+}
+
+interface Part {
+  readonly entry: KeytabEntry;
+  /** The entry with its size in front. */
+  readonly raw: Uint8Array;
+}
+
+function partsOf(bytes: Uint8Array): readonly Part[] | undefined {
   try {
     const cursor = new Cursor(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     if (cursor.unsigned(2) !== 0x0502) return undefined;
-    const entries: KeytabEntry[] = [];
+    const parts: Part[] = [];
     while (cursor.rest >= 4) {
       const size = cursor.signed();
       // A size of zero marks the end of the entries. A negative size is a hole, where a key was removed.
       if (size === 0) break;
       const part = cursor.part(Math.abs(size));
-      if (size > 0) entries.push(readEntry(new Cursor(part)));
+      const raw = bytes.subarray(bytes.byteLength - cursor.rest - Math.abs(size) - 4, bytes.byteLength - cursor.rest);
+      if (size > 0) parts.push({ entry: readEntry(new Cursor(part)), raw });
     }
-    return entries;
+    return parts;
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;

@@ -9,7 +9,7 @@ export function normalPath(path: string): string {
   return `/${parts.join('/')}`;
 }
 
-/** Whether `path` is `folder` or is below it. Both are normalized paths. */
+/** Whether `path` is `folder` or is below it. Both are normalized paths, or names of datasets. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? '/' : `${folder}/`);
 }

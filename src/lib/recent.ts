@@ -4,3 +4,13 @@ export function forgetOldest(known: Map<string, unknown> | Set<string>, most: nu
   const [oldest] = known.keys();
   if (oldest !== undefined) known.delete(oldest);
 }
+
+/** The value of a key, made if it is not known. At most `most` values are kept. */
+export function recalled<T>(known: Map<string, T>, key: string, most: number, make: () => T): T {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  known.set(key, made);
+  forgetOldest(known, most);
+  return made;
+}

@@ -23,3 +23,14 @@ export function showSize(bytes: number): string {
   }
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
+
+/** The shortest text that `parseSize` reads as exactly this size: `10G`, `1000` if no unit divides it. */
+export function exactSize(bytes: number): string | number {
+  let value = bytes;
+  let unit = 0;
+  while (value > 0 && value % 1024 === 0 && unit < 5) {
+    value /= 1024;
+    unit += 1;
+  }
+  return unit === 0 ? bytes : `${value}${'KMGTP'[unit - 1]}`;
+}

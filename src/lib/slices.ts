@@ -1,0 +1,44 @@
+/** Milliseconds for which other work waits at most, unless one piece takes longer. */
+const slice = 10;
+
+/**
+ * Runs a generator to its end and returns its result. Other work of the event loop continues between its pieces, and
+ * waits for `most` milliseconds at a time.
+ */
+export async function inSlices<T>(work: Generator<unknown, T>, most = slice): Promise<T> {
+  for (let begun = performance.now(); ; ) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    if (performance.now() - begun < most) continue;
+    await new Promise(setImmediate);
+    begun = performance.now();
+  }
+}
+
+/** Collects what an iterable computes, in slices too. */
+export function collected<T>(pieces: Iterable<T>, most?: number): Promise<readonly T[]> {
+  return inSlices(collecting(pieces), most);
+}
+
+function* collecting<T>(pieces: Iterable<T>): Generator<undefined, readonly T[]> {
+  const all: T[] = [];
+  for (const piece of pieces) {
+    all.push(piece);
+    yield;
+  }
+  return all;
+}
+
+/** Returns what to await between the pieces of asynchronous work: a pause if other work has waited long enough. */
+export function pauses(): () => Promise<void> | undefined {
+  let begun = performance.now();
+  return () => {
+    if (performance.now() - begun < slice) return undefined;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        begun = performance.now();
+        resolve();
+      });
+    });
+  };
+}
