@@ -2,9 +2,10 @@
  * Three small files that distinguish a new machine from one that lost its configuration, and the current database from
  * an older copy:
  *
- * - `revision.json` next to the database contains the number and the digest of a revision of the database. It is
- *   written after each commit and never before, so it may be older than the database, but not newer. A database that
- *   lacks the revision has lost changes that were answered, such as those in a deleted write-ahead log.
+ * - `revision.json` next to the database contains the number and the digest of a revision of the database, and
+ *   the plan that ended last. It is written after each commit and never before, so it may be older than the database,
+ *   but not newer. A database that lacks the revision or the end of the plan has lost changes that were answered, such
+ *   as those in a deleted write-ahead log.
  * - `starting` exists from just before the key is created until the first configuration is stored. A daemon that is
  *   killed in between leaves a key without records, and may start again.
  * - The mark of the machine is outside the state folder and remains if that is lost.
@@ -12,6 +13,7 @@
 import { createHash } from 'node:crypto';
 import {
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   lstatSync,
@@ -36,6 +38,11 @@ export const reserveFile = (folder: string) => join(folder, 'reserve');
 export interface RevisionMark {
   readonly revision: number;
   readonly digest: string;
+  /**
+   * The plan of the journal that ended last, or 0 if none did since the start. A change that only the machine keeps, such
+   * as a new dataset, has no revision: if just its end were lost, the next start would take it back.
+   */
+  readonly plan: number;
 }
 
 export function digestOfRevision(row: Readonly<Record<string, unknown>>): string {
@@ -45,16 +52,26 @@ export function digestOfRevision(row: Readonly<Record<string, unknown>>): string
     .digest('hex');
 }
 
+/** Marks have the same length, so that one can be written over another. */
+const markLength = 127;
+
 /** Undefined if there is no mark or the file is invalid; the next mark replaces it. */
 export function readMark(folder: string): RevisionMark | undefined {
   const value = readJson(markFile(folder));
   if (!isObject(value) || typeof value['revision'] !== 'number' || typeof value['digest'] !== 'string')
     return undefined;
-  return { revision: value['revision'], digest: value['digest'] };
+  const plan = typeof value['plan'] === 'number' ? value['plan'] : 0;
+  return { revision: value['revision'], digest: value['digest'], plan };
 }
 
-export function writeMark(folder: string, { revision, digest }: RevisionMark): void {
-  replaceDurably(markFile(folder), `${JSON.stringify({ revision, digest })}\n`);
+export function writeMark(
+  folder: string,
+  { revision, digest, plan }: RevisionMark,
+  how: { readonly durably: boolean },
+): void {
+  const content = `${JSON.stringify({ revision, digest, plan }).padEnd(markLength)}\n`;
+  if (how.durably) replaceDurably(markFile(folder), content);
+  else overwrite(markFile(folder), content);
 }
 
 /** The state folder that a machine was configured from. */
@@ -87,6 +104,16 @@ export function replaceDurably(file: string, content: string): void {
     throw error;
   }
   syncFolder(dirname(file));
+}
+
+/** Writes over a file of the same length, which needs no space on the disk and survives the end of this process. */
+function overwrite(file: string, content: string): void {
+  const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  try {
+    writeSync(descriptor, content);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /**

@@ -40,4 +40,34 @@ export const migrations: readonly string[] = [
   `
   CREATE TABLE key_uses (key INTEGER PRIMARY KEY, at INTEGER NOT NULL, address TEXT NOT NULL);
   `,
+  // The client's comment on a change, and the secret values that `changes` masks, sealed; null if it cannot be reverted.
+  `
+  ALTER TABLE revisions ADD COLUMN comment TEXT;
+  ALTER TABLE revisions ADD COLUMN masked TEXT;
+  `,
+  // What happened, for programs that follow it. Numbers are never given twice.
+  `
+  CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, name TEXT NOT NULL, payload TEXT NOT NULL);
+  `,
+  // The answer to the request that became a job, sealed. What jobs report is found by their number.
+  `
+  ALTER TABLE jobs ADD COLUMN answer TEXT;
+  CREATE INDEX events_of_jobs ON events (payload ->> '$.id', number) WHERE name = 'job.progress';
+  `,
+  // Where each webhook is among the events, and the events that it gave up.
+  `
+  CREATE TABLE webhooks (
+    webhook INTEGER PRIMARY KEY, cursor INTEGER NOT NULL, attempts INTEGER NOT NULL, failing INTEGER, next INTEGER NOT NULL,
+    problem TEXT NOT NULL, lost INTEGER NOT NULL
+  );
+  CREATE TABLE dead_letters (
+    webhook INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, name TEXT NOT NULL, payload TEXT NOT NULL,
+    given_up INTEGER NOT NULL, problem TEXT NOT NULL, PRIMARY KEY (webhook, number)
+  ) WITHOUT ROWID;
+  `,
+  // What each channel has reported, and the time of notes until which a problem is not reported.
+  `
+  CREATE TABLE channels (channel INTEGER PRIMARY KEY, body TEXT NOT NULL);
+  UPDATE documents SET body = json_set(body, '$.snoozed_until', 0) WHERE resource = 'system/alertnote';
+  `,
 ];

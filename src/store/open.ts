@@ -144,11 +144,11 @@ function hasTables(database: Database.Database): boolean {
 }
 
 /** The newest revision of the database. */
-export function lastRevision(database: Database.Database): RevisionMark | undefined {
+export function lastRevision(database: Database.Database): Omit<RevisionMark, 'plan'> | undefined {
   return revisionOf(database.prepare('SELECT * FROM revisions ORDER BY number DESC LIMIT 1').get());
 }
 
-function revisionOf(row: unknown): RevisionMark | undefined {
+function revisionOf(row: unknown): Omit<RevisionMark, 'plan'> | undefined {
   return isObject(row) ? { revision: Number(row['number']), digest: digestOfRevision(row) } : undefined;
 }
 
@@ -220,11 +220,24 @@ function refuseBehind(database: Database.Database, folder: string): void {
     throw new StoreError(
       `${file} ends with revision ${last}, but revision ${mark.revision} was stored in it. Changes are lost, such as those of ${basename(file)}-wal. Nothing was changed. To continue with revision ${last} or to restore a backup, run: ${wayOut}.`,
     );
+  if (mark.plan > 0 && (mark.plan > lastPlan(database) || isOpen(database, mark.plan)))
+    throw new StoreError(
+      `${file} lacks the end of change ${mark.plan}, which was stored in it. Changes are lost, such as those of ${basename(file)}-wal. Nothing was changed. To continue without them or to restore a backup, run: ${wayOut}.`,
+    );
   const same = revisionOf(database.prepare('SELECT * FROM revisions WHERE number = ?').get(mark.revision));
   if (same !== undefined && same.digest !== mark.digest)
     throw new StoreError(
       `${file} is not the database that was last used here: its revision ${mark.revision} is different. Nothing was changed. To continue with this database, run: ${wayOut}.`,
     );
+}
+
+/** The number of the newest plan that the journal had, open or ended. */
+function lastPlan(database: Database.Database): number {
+  return Number(database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'plans'").pluck().get() ?? 0);
+}
+
+function isOpen(database: Database.Database, plan: number): boolean {
+  return database.prepare('SELECT 1 FROM plans WHERE id = ?').get(plan) !== undefined;
 }
 
 function openDatabase(file: string): Database.Database {

@@ -11,6 +11,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { backupsFolder, revisionOfBackup } from '../engine/configuration/backup-names.ts';
 import type { Kept } from '../engine/configuration/tables.ts';
 import { volumesFolder } from '../engine/declare/formats.ts';
 import type { Configuration } from '../engine/declare/resource.ts';
@@ -19,9 +20,7 @@ import { messageOf } from '../lib/text.ts';
 import { type BackupSeal, newBackupSeal, writeBackup } from './backup-file.ts';
 import { replaceDurably } from './marks.ts';
 
-export const backupsFolder = '.holdfast';
 export const recoveryKeyName = 'recovery.key';
-export const backupName = /^configuration-(\d{8,})\.json$/;
 
 /** Number of backups that are kept on each pool. */
 const keptOnPool = 10;
@@ -154,12 +153,13 @@ export class PoolBackups {
     const options = { within: folder, uid: 0, gid: 0 };
     await files.writePrivate(at(`configuration-${String(revision).padStart(8, '0')}.json`), content, options);
     await files.writePrivate(at(recoveryKeyName), key === undefined ? undefined : `${key}\n`, options);
-    const kept = (await files.beginning(at('configuration-'))).filter((path) =>
-      backupName.test(path.slice(path.lastIndexOf('/') + 1)),
-    );
+    const kept = (await files.beginning(at('configuration-'))).flatMap((path) => {
+      const number = revisionOfBackup(path);
+      return number === undefined ? [] : [{ path, number }];
+    });
     // Sorted by number, because a longer number would sort first as text.
-    const byNumber = kept.toSorted((a, b) => numberIn(a) - numberIn(b));
-    for (const path of byNumber.slice(0, -keptOnPool)) await files.writePrivate(path, undefined, options);
+    const byNumber = kept.toSorted((a, b) => a.number - b.number);
+    for (const { path } of byNumber.slice(0, -keptOnPool)) await files.writePrivate(path, undefined, options);
   }
 
   #fileOf(revision: number, sealed: BackupSeal): object {
@@ -174,10 +174,6 @@ export class PoolBackups {
       fresh: writeBackup(leaving(engine.freshConfiguration), made),
     };
   }
-}
-
-function numberIn(path: string): number {
-  return Number(backupName.exec(path.slice(path.lastIndexOf('/') + 1))?.[1]);
 }
 
 function mountedPools(engine: Engine): readonly MountedPool[] {

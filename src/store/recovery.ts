@@ -4,6 +4,7 @@
  */
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { backupName, backupsFolder } from '../engine/configuration/backup-names.ts';
 import type { Kept, RecordChange } from '../engine/configuration/tables.ts';
 import type { Configuration } from '../engine/declare/resource.ts';
 import { isObject } from '../lib/json.ts';
@@ -11,7 +12,7 @@ import { messageOf } from '../lib/text.ts';
 import { readBackup } from './backup-file.ts';
 import { databaseFile, keyFile, markFile, readMark, removeFile, replaceDurably, startingFile } from './marks.ts';
 import { mustBeUnused, StoreError, type StoreOptions } from './open.ts';
-import { backupName, backupsFolder, recoveryKeyName } from './pool-backups.ts';
+import { recoveryKeyName } from './pool-backups.ts';
 import { Store } from './store.ts';
 
 /** A backup on a pool. */

@@ -6,26 +6,25 @@ import type {
   Backup,
   ConfigurationStore,
   FileSystem,
+  JournalChange,
   KeptRetry,
   KeptRevision,
   Revision,
+  WholeRevision,
 } from '../engine/configuration/configuration-store.ts';
 import type { Kept, RecordChange } from '../engine/configuration/tables.ts';
 import { unavailable } from '../engine/declare/errors.ts';
+import type { KeptEvent } from '../engine/declare/events.ts';
 import type { Fields } from '../engine/declare/fields.ts';
 import { isKept, isRecordOf } from '../engine/declare/record.ts';
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
+import type { FileSecrets } from '../engine/services.ts';
 import { isObject, type JsonObject } from '../lib/json.ts';
+import { forgetOldest } from '../lib/recent.ts';
 import { messageOf } from '../lib/text.ts';
-import {
-  makeFolder,
-  type RevisionMark,
-  removeFile,
-  reserveFile,
-  startingFile,
-  writeMachineMark,
-  writeMark,
-} from './marks.ts';
+import { AuditLog, type AuditOptions, auditFolder } from './audit-log.ts';
+import { ChannelTable } from './channel-table.ts';
+import { makeFolder, removeFile, reserveFile, startingFile, writeMachineMark, writeMark } from './marks.ts';
 import {
   closeState,
   lastRevision,
@@ -38,6 +37,7 @@ import {
 } from './open.ts';
 import { causeOf, type Lack, lackOf, obstacleOf, Reserve } from './reserve.ts';
 import { isSealed, type Seal, type Sealed } from './seal.ts';
+import { WebhookTable } from './webhook-table.ts';
 
 /** Number of revisions and of ended jobs that are kept. */
 const keepRevisions = 10_000;
@@ -45,11 +45,14 @@ const keepJobs = 1_000;
 /** Number of ended jobs of each task that are kept even if other tasks have many newer ones. */
 const keepJobsEach = 10;
 const keepBackups = 20;
+/** Number of events that are kept, and for how many milliseconds. */
+const keepEvents = 100_000;
+const keepEventsFor = 30 * 86_400_000;
+const pruneEventsEach = 1000;
+/** Requests whose revision is known in memory. */
+const mostNumbers = 1000;
 
-/**
- * Milliseconds after the last commit until the write-ahead log is written back, and until the mark of the revision is
- * written.
- */
+/** Milliseconds after the last commit until the write-ahead log is written back, and until the mark is synced. */
 const idle = 2000;
 const markAfter = 200;
 /** Milliseconds between two attempts to write to a disk that was not writable. */
@@ -78,9 +81,18 @@ export class Store implements ConfigurationStore {
   /** The folder of the copy that is read instead of the file. */
   #copy: string | undefined;
   #blocked: Blocked | undefined;
-  #unmarked: RevisionMark | undefined;
+  /** The newest revisions by their requests, for the audit log. */
+  readonly #numbers = new Map<string, number>();
+  /** The plan that ended last; 0 before the first. */
+  #ended = 0;
+  /** Set while the mark of the last revision is not synced. */
   #marking: NodeJS.Timeout | undefined;
   #settling: NodeJS.Timeout | undefined;
+  readonly channels: ChannelTable = new ChannelTable((sql) => this.#connection.prepare(sql));
+  readonly webhooks: WebhookTable = new WebhookTable({
+    prepare: (sql) => this.#connection.prepare(sql),
+    transaction: (work) => this.#transaction(work),
+  });
 
   private constructor(folder: string, options: StoreOptions, opened: Opened) {
     this.#folder = folder;
@@ -111,7 +123,7 @@ export class Store implements ConfigurationStore {
 
   close(): void {
     clearTimeout(this.#settling);
-    this.#writeMark();
+    this.#syncMark();
     closeState({ database: this.#database, copy: this.#copy });
   }
 
@@ -190,10 +202,8 @@ export class Store implements ConfigurationStore {
   /** Called at the end of the start: writes the log back to the main file and marks the machine as configured. */
   settle(): void {
     this.#checkpoint();
-    const last = lastRevision(this.#database);
-    if (last === undefined) return;
-    this.#unmarked = last;
-    this.#writeMark();
+    if (lastRevision(this.#database) === undefined) return;
+    this.#writeMark({ durably: true });
     try {
       if (this.#options.machineMark !== undefined) writeMachineMark(this.#options.machineMark, this.#folder);
       removeFile(startingFile(this.#folder));
@@ -214,29 +224,30 @@ export class Store implements ConfigurationStore {
     }
   }
 
-  /** Delayed, so that the change does not wait for it: the mark may be older than the database. */
+  /**
+   * The mark has been replaced, so that it survives the end of the process. It is synced a little later, so that the
+   * change does not wait for the disk.
+   */
   #noteCommit(): void {
-    this.#marking ??= setTimeout(() => {
-      this.#marking = undefined;
-      this.#unmarked = lastRevision(this.#database);
-      this.#writeMark();
-    }, markAfter);
+    this.#marking ??= setTimeout(() => this.#syncMark(), markAfter);
     this.#marking.unref();
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => this.#checkpoint(), idle);
     this.#settling.unref();
   }
 
-  #writeMark(): void {
-    if (this.#marking !== undefined) {
-      clearTimeout(this.#marking);
-      this.#marking = undefined;
-      this.#unmarked = lastRevision(this.#database);
-    }
-    if (this.#unmarked === undefined || this.#copy !== undefined) return;
+  #syncMark(): void {
+    if (this.#marking === undefined) return;
+    clearTimeout(this.#marking);
+    this.#marking = undefined;
+    this.#writeMark({ durably: true });
+  }
+
+  #writeMark(how: { readonly durably: boolean }): void {
+    const last = lastRevision(this.#database);
+    if (last === undefined || this.#copy !== undefined) return;
     try {
-      writeMark(this.#folder, this.#unmarked);
-      this.#unmarked = undefined;
+      writeMark(this.#folder, { ...last, plan: this.#ended }, how);
     } catch (error) {
       if (lackOf(error) === undefined)
         throw new StoreError(`The newest revision cannot be noted in ${this.#folder}: ${messageOf(error)}`);
@@ -294,11 +305,12 @@ export class Store implements ConfigurationStore {
     changes: readonly RecordChange[],
     sequences: ReadonlyMap<string, number>,
     provisional?: Provisional | 'none',
-    plans: readonly number[] = [],
-  ): void {
+    { ends, begins }: JournalChange = { ends: [], begins: [] },
+    events: readonly KeptEvent[] = [],
+  ): readonly number[] {
     // A repair of the machine stores nothing, and therefore also works with a full disk.
     const keepsNothing = revisions.length === 0 && changes.length === 0 && sequences.size === 0;
-    if (keepsNothing && provisional === undefined && plans.length === 0) return;
+    if (keepsNothing && provisional === undefined && ends.length === 0 && begins.length === 0) return [];
     const dropDocument = this.#connection.prepare('DELETE FROM documents WHERE resource = ? AND id = ?');
     const putDocument = this.#connection.prepare(
       'INSERT INTO documents VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
@@ -307,28 +319,93 @@ export class Store implements ConfigurationStore {
       'INSERT INTO sequences VALUES (?, ?) ON CONFLICT DO UPDATE SET last = max(last, excluded.last)',
     );
     const addRevision = this.#connection.prepare(
-      'INSERT INTO revisions (at, actor, request, title, changes) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO revisions (at, actor, request, title, comment, changes, masked) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
-    this.#transaction(() => {
-      for (const id of plans) this.#connection.prepare('DELETE FROM plans WHERE id = ?').run(id);
+    const numbers = new Map<string, number>();
+    const begun = this.#transaction(() => {
+      for (const id of ends) this.#connection.prepare('DELETE FROM plans WHERE id = ?').run(id);
       if (provisional !== undefined) this.#noteProvisional(provisional);
       for (const { resource, id, after } of changes) {
         if (after === undefined) dropDocument.run(resource.path, id);
         else putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
       }
       for (const [path, last] of sequences) putSequence.run(path, last);
-      for (const { at, actor, request, title, changes: listed, backup } of revisions) {
-        addRevision.run(at, actor, request, title, JSON.stringify(listed.map(withoutSecrets)));
+      for (const { at, actor, request, title, comment = null, changes: listed, backup, isPart } of revisions) {
+        const masked = isPart === true ? null : this.#masked(listed);
+        const { lastInsertRowid } = addRevision.run(
+          at,
+          actor,
+          request,
+          title,
+          comment,
+          JSON.stringify(listed.map(withoutSecrets)),
+          masked,
+        );
+        numbers.set(request, Number(lastInsertRowid));
         if (backup !== undefined) this.#addBackup(at, title, backup);
       }
+      this.#putEvents(events);
+      return begins.map((body) => this.#insertPlan(body));
     });
+    for (const [request, number] of numbers) {
+      this.#numbers.set(request, number);
+      forgetOldest(this.#numbers, mostNumbers);
+    }
+    this.#ended = ends.at(-1) ?? this.#ended;
+    if (revisions.length > 0 || ends.length > 0) this.#writeMark({ durably: false });
     this.#noteCommit();
+    return begun;
+  }
+
+  addEvents(events: readonly KeptEvent[]): void {
+    // The reserve on a full disk is for changes of the daemon, not for events.
+    if (this.#blocked !== undefined) return;
+    this.#tolerant(() => this.#database.transaction(() => this.#putEvents(events)).immediate());
+    if (events.some(({ number }) => number % pruneEventsEach === 0)) this.#pruneEvents();
+  }
+
+  #putEvents(events: readonly KeptEvent[]): void {
+    const put = this.#connection.prepare('INSERT INTO events VALUES (?, ?, ?, ?)');
+    for (const { number, at, name, payload } of events) put.run(number, at, name, JSON.stringify(payload));
+  }
+
+  eventsAfter(number: number, limit: number): readonly KeptEvent[] {
+    const rows = this.#connection.prepare('SELECT * FROM events WHERE number > ? ORDER BY number LIMIT ?');
+    return rows.all(number, limit).filter(isObject).map(eventIn);
+  }
+
+  progressAfter(job: number, number: number, limit: number): readonly KeptEvent[] {
+    const rows = this.#connection.prepare(
+      "SELECT * FROM events WHERE name = 'job.progress' AND payload ->> '$.id' = ? AND number > ? ORDER BY number LIMIT ?",
+    );
+    return rows.all(job, number, limit).filter(isObject).map(eventIn);
+  }
+
+  newestEvent(): number {
+    return Number(this.#connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'events'").pluck().get() ?? 0);
+  }
+
+  #pruneEvents(): void {
+    const many = this.#connection.prepare('DELETE FROM events WHERE number <= (SELECT MAX(number) FROM events) - ?');
+    const old = this.#connection.prepare('DELETE FROM events WHERE at < ?');
+    this.#tolerant(() => {
+      many.run(keepEvents);
+      old.run(new Date(Date.now() - keepEventsFor).toISOString());
+    });
+  }
+
+  /** The number of the revision that a request has just made. */
+  numberOf(request: string): number | undefined {
+    return this.#numbers.get(request);
   }
 
   addPlan(body: JsonObject): number {
+    return this.#transaction(() => this.#insertPlan(body));
+  }
+
+  #insertPlan(body: JsonObject): number {
     const sealed = JSON.stringify(this.#seal.close(body));
-    const add = () => this.#connection.prepare('INSERT INTO plans (body) VALUES (?)').run(sealed).lastInsertRowid;
-    return Number(this.#transaction(add));
+    return Number(this.#connection.prepare('INSERT INTO plans (body) VALUES (?)').run(sealed).lastInsertRowid);
   }
 
   putPlan(id: number, body: JsonObject): void {
@@ -424,6 +501,54 @@ export class Store implements ConfigurationStore {
     return rows.filter(isObject).map(revisionIn);
   }
 
+  revision(number: number, resources: readonly Kept[]): WholeRevision | undefined {
+    const row = this.#connection.prepare('SELECT * FROM revisions WHERE number = ?').get(number);
+    if (!isObject(row)) return undefined;
+    const parsed: unknown = typeof row['masked'] === 'string' ? JSON.parse(row['masked']) : undefined;
+    const secrets = isSealed(parsed) ? this.#open(parsed) : parsed;
+    const { changes, ...head } = revisionIn(row);
+    const byPath = new Map(resources.map((resource) => [resource.path, resource]));
+    return {
+      ...head,
+      isRevertible: secrets !== undefined,
+      changes: changes.filter(isObject).flatMap((change): readonly RecordChange[] => {
+        const resource = byPath.get(String(change['resource']));
+        const id = Number(change['id']);
+        if (resource === undefined) return [];
+        const [before, after] = (['before', 'after'] as const).map((when) => {
+          if (!isObject(change[when])) return undefined;
+          const hidden = isObject(secrets) ? secrets[`${when}/${resource.path}/${id}`] : undefined;
+          return this.#complete(resource, { ...change[when], ...(isObject(hidden) ? hidden : {}) }, id);
+        });
+        return [{ resource, id, before, after }];
+      }),
+    };
+  }
+
+  *revisionsAfter(number: number): Iterable<KeptRevision> {
+    const rows = this.#connection.prepare('SELECT * FROM revisions WHERE number > ? ORDER BY number LIMIT 100');
+    for (let last = number; ; ) {
+      const found = rows.all(last).filter(isObject).map(revisionIn);
+      yield* found;
+      const end = found.at(-1);
+      if (end === undefined) return;
+      last = end.number;
+    }
+  }
+
+  /** The secret values of changed records, which their revision masks: sealed, because a revert needs them. */
+  #masked(changes: readonly RecordChange[]): string {
+    const secrets = changes.flatMap(({ resource, id, before, after }) =>
+      Object.entries({ before, after }).flatMap(([when, record]) => {
+        const values = Object.entries(record ?? {}).filter(
+          ([name, value]) => resource.fields[name]?.secret === true && isSecret(value),
+        );
+        return values.length === 0 ? [] : [[`${when}/${resource.path}/${id}`, Object.fromEntries(values)] as const];
+      }),
+    );
+    return JSON.stringify(secrets.length === 0 ? {} : this.#seal.close(Object.fromEntries(secrets)));
+  }
+
   /** When, in milliseconds since 1970, and from where each key was last used. */
   keyUses(): readonly { readonly key: number; readonly at: number; readonly address: string }[] {
     const rows = this.#connection.prepare('SELECT key, at, address FROM key_uses').all();
@@ -460,6 +585,17 @@ export class Store implements ConfigurationStore {
     this.#write(() => put.run(id, subject, body));
   }
 
+  putJobAnswer(id: number, answer: JsonObject): void {
+    const sealed = JSON.stringify(this.#seal.close(answer));
+    this.#write(() => this.#connection.prepare('UPDATE jobs SET answer = ? WHERE id = ?').run(sealed, id));
+  }
+
+  jobAnswer(id: number): unknown {
+    const text = this.#connection.prepare('SELECT answer FROM jobs WHERE id = ?').pluck().get(id);
+    const sealed: unknown = typeof text === 'string' ? JSON.parse(text) : undefined;
+    return isSealed(sealed) ? this.#open(sealed) : undefined;
+  }
+
   /** Jobs, the newest first; with `subject` only those of that subject. */
   jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[] {
     const rows =
@@ -477,6 +613,14 @@ export class Store implements ConfigurationStore {
    */
   digest(text: string): string {
     return this.#seal.digest(text);
+  }
+
+  /** Secrets in files that leave the machine. */
+  get fileSecrets(): FileSecrets {
+    return {
+      seal: (purpose, value) => this.#seal.closeFor(purpose, value),
+      open: (purpose, sealed) => this.#seal.openFor(purpose, sealed),
+    };
   }
 
   retry(id: string) {
@@ -513,11 +657,17 @@ export class Store implements ConfigurationStore {
     return rows.filter(isObject).map(revisionIn)[0];
   }
 
+  /** Opens the log of requests beside the database. Call it once. */
+  openAudit(options: Omit<AuditOptions, 'digest'>): AuditLog {
+    return new AuditLog(auditFolder(this.#folder), { ...options, digest: (text) => this.#seal.digest(text) });
+  }
+
   prune(): void {
     const prune = this.#connection.prepare(
       'DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?',
     );
     this.#tolerant(() => prune.run(keepRevisions));
+    this.#pruneEvents();
     this.#pruneJobs();
   }
 
@@ -619,6 +769,14 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
   return { resource: resource.path, id, before: shown(before), after: shown(after) };
 }
 
+function eventIn(row: Readonly<Record<string, unknown>>): KeptEvent {
+  const payload: unknown = JSON.parse(String(row['payload']));
+  return {
+    ...{ number: Number(row['number']), at: String(row['at']), name: String(row['name']) },
+    payload: isObject(payload) ? payload : {},
+  };
+}
+
 function revisionIn(row: Readonly<Record<string, unknown>>): KeptRevision {
   const changes: unknown = JSON.parse(String(row['changes']));
   return {
@@ -627,6 +785,7 @@ function revisionIn(row: Readonly<Record<string, unknown>>): KeptRevision {
     actor: String(row['actor']),
     request: String(row['request']),
     title: String(row['title']),
+    comment: typeof row['comment'] === 'string' ? row['comment'] : null,
     changes: Array.isArray(changes) ? changes : [],
   };
 }
