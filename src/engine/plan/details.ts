@@ -1,6 +1,5 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import type { Host } from '../../host/ports/index.ts';
-import type { Task } from '../declare/resource.ts';
 import type { FileChange, ServiceAction, Shown, Step } from '../declare/step.ts';
 import type { Touched } from '../facts/facts.ts';
 import type { PlannedStep } from './planner.ts';
@@ -37,13 +36,8 @@ export async function detailsOf(
   };
 }
 
-export function plannedStep({ title, nature, show }: Step): PlannedStep {
-  return { title, show, reversible: nature === 'check' || nature === 'ensure' };
-}
-
-/** A job that goes on after the answer. It keeps what it has done. */
-export function plannedTask({ title, touches = [] }: Task): PlannedStep {
-  return { title, show: async () => ({ ...nothingShown, subjects: subjectsOf(touches) }), reversible: false };
+export function plannedStep({ title, nature, show, isMade }: Step): PlannedStep {
+  return { title, show, reversible: nature === 'check' || nature === 'ensure', ...(isMade && { isMade }) };
 }
 
 /** What steps touch, as texts. */

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts';
+import { memo } from '../../lib/memo.ts';
 import type { PlanStore } from '../configuration/configuration-store.ts';
 import type { Kept, RecordChange } from '../configuration/tables.ts';
 import { Fault } from '../declare/errors.ts';
@@ -43,12 +44,12 @@ export class OpenPlan {
   /** Undefined for what a start does, for the next start does it again. */
   readonly #store: PlanStore | undefined;
   readonly #head: PlanHead;
-  readonly #records: PlanRecords;
+  readonly #records: () => PlanRecords;
   readonly #steps: { readonly step: Step; readonly noted: NotedStep }[] = [];
   #id: number | undefined;
 
   /** `steps` are those that are known beforehand, in their order. */
-  constructor(store: PlanStore | undefined, head: PlanHead, steps: readonly Step[] = [], records = noRecords) {
+  constructor(store: PlanStore | undefined, head: PlanHead, steps: readonly Step[] = [], records = () => noRecords) {
     this.#store = store;
     this.#head = head;
     this.#records = records;
@@ -58,6 +59,29 @@ export class OpenPlan {
   /** The number of the entry, once there is one. */
   get ids(): readonly number[] {
     return this.#id === undefined ? [] : [this.#id];
+  }
+
+  /**
+   * The entry of acts that follow a change, before the store has it. They count as begun from then on, so that the next
+   * start performs those that are not done.
+   */
+  static following(store: PlanStore, head: PlanHead, steps: readonly Step[]): OpenPlan {
+    const plan = new OpenPlan(store, head, steps);
+    for (const { noted } of plan.#steps) noted.begun = true;
+    return plan;
+  }
+
+  get body(): JsonObject {
+    return bodyOf(
+      this.#head,
+      this.#records(),
+      this.#steps.map(({ noted }) => noted),
+    );
+  }
+
+  /** The store has it under this number. */
+  stored(id: number | undefined): void {
+    this.#id = id;
   }
 
   /** Notes steps that are known before they begin, so that a start finds all that the request asked for. */
@@ -72,17 +96,14 @@ export class OpenPlan {
     noted.begun = true;
     noted.was = found.was ?? null;
     noted.before = step.kept(found);
-    const body = bodyOf(
-      this.#head,
-      this.#records,
-      this.#steps.map((one) => one.noted),
-    );
     try {
-      if (this.#id === undefined) this.#id = this.#store.addPlan(body);
-      else this.#store.putPlan(this.#id, body);
+      if (this.#id === undefined) this.#id = this.#store.addPlan(this.body);
+      else this.#store.putPlan(this.#id, this.body);
     } catch (error) {
-      // On a full disk a change that has no records to keep goes on without the journal; one that has was refused before.
-      if (!(error instanceof Fault) || error.kind !== 'unavailable') throw error;
+      // On a full disk a change that has no records to keep goes on without the journal. One that has would end a pool and
+      // could then not keep that it did.
+      const isWithoutDisk = error instanceof Fault && error.kind === 'unavailable';
+      if (!isWithoutDisk || this.#records().changes.length > 0) throw error;
     }
   }
 
@@ -124,12 +145,15 @@ function bodyOf(head: PlanHead, { changes, sequences, settles }: PlanRecords, st
   };
 }
 
-/** Values of records are JSON, as their fields read them. */
 function recordAsJson(record: RecordOf<Fields> | undefined): Json {
-  if (record === undefined) return null;
-  const text: Json = JSON.parse(JSON.stringify(record));
-  return text;
+  return record === undefined ? null : jsonOf(record);
 }
+
+/** Values of records are JSON, as their fields read them. Each step of a plan writes the same records. */
+const jsonOf = memo((record: RecordOf<Fields>): Json => {
+  const value: Json = JSON.parse(JSON.stringify(record));
+  return value;
+});
 
 /** A plan that was cut short. */
 export interface UnfinishedPlan extends PlanHead, PlanRecords {

@@ -243,7 +243,7 @@ function without<T>(record: Readonly<Record<string, T>>, names: readonly string[
 }
 
 /** `2026-01-31T12-00-00Z`: a name of a folder that sorts by time. */
-function stamp(at: number): string {
+export function stamp(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
 }
 

@@ -13,8 +13,8 @@ interface RecoveryParts {
   readonly log: Log;
   /** Keeps the records of a plan that was finished, and removes its entry. */
   readonly keep: (plan: UnfinishedPlan) => void;
-  /** Removes the entry of a plan that was taken back. */
-  readonly drop: (plan: UnfinishedPlan) => void;
+  /** Removes the entry of a plan that was taken back, `isClean` if nothing of it is left. */
+  readonly drop: (plan: UnfinishedPlan, isClean: boolean) => void;
 }
 
 /** Takes back the steps that need the configured machine. */
@@ -59,23 +59,26 @@ export async function recover(plans: readonly UnfinishedPlan[], parts: RecoveryP
       const kind = parts.kinds.find((one) => one.kind === name);
       return kind === undefined ? [] : [{ ...rest, kind }];
     });
-    if (settled.has(id)) drop(plan);
+    if (settled.has(id)) drop(plan, true);
     else if (await finish(steps, parts)) {
       keep(plan);
       // The work that this plan was a part of ended with it.
       for (const other of plan.settles) settled.add(other);
       log.warn({ request }, `finished after the daemon had ended in the middle of it: ${title}`);
     } else {
-      const later = await takeBack(steps, parts);
+      const { later, isClean } = await takeBack(steps, parts);
       log.warn({ request }, `taken back, the daemon had ended in the middle of it: ${title}`);
-      if (later.length === 0) drop(plan);
+      if (later.length === 0) drop(plan, isClean);
       else
         rests.push(async (engine) => {
-          for (const { kind, of, before } of later)
-            await attempt(kind, parts, async () => {
+          let isRestored = isClean;
+          for (const { kind, of, before } of later) {
+            const restore = async () => {
               if (await kind.isBegun(parts.host, of)) await kind.restore?.(engine, of, before);
-            });
-          drop(plan);
+            };
+            if (!(await attempt(kind, parts, restore))) isRestored = false;
+          }
+          drop(plan, isRestored);
         });
     }
   }
@@ -108,26 +111,31 @@ async function goesOn(steps: readonly KnownStep[], host: Host): Promise<boolean>
   return false;
 }
 
-/** Returns the steps that need the configured machine. */
-async function takeBack(steps: readonly KnownStep[], parts: RecoveryParts): Promise<readonly LaterStep[]> {
+/** Returns the steps that need the configured machine, and whether all others were taken back. */
+async function takeBack(steps: readonly KnownStep[], parts: RecoveryParts) {
   const later: LaterStep[] = [];
+  let isClean = true;
   for (const { kind, of, begun, was, before } of steps.toReversed()) {
     // What was there before the step is not the step's own.
     if (kind.nature !== 'ensure' || !begun || was === true) continue;
     if (kind.restore !== undefined) later.push({ kind, of, before });
-    else if (kind.afterCrash === 'take back')
-      await attempt(kind, parts, async () => {
+    else if (kind.afterCrash === 'take back') {
+      const unmake = async () => {
         if (await kind.isBegun(parts.host, of)) await kind.unmake(parts.host, of, before);
-      });
+      };
+      if (!(await attempt(kind, parts, unmake))) isClean = false;
+    }
   }
-  return later;
+  return { later, isClean };
 }
 
-async function attempt({ kind }: EnsureKind, parts: RecoveryParts, deed: () => Promise<void>): Promise<void> {
+async function attempt({ kind }: EnsureKind, parts: RecoveryParts, deed: () => Promise<void>): Promise<boolean> {
   try {
     await deed();
+    return true;
   } catch (error) {
     report(parts, `could not be taken back: ${kind}`, error);
+    return false;
   }
 }
 

@@ -2,7 +2,7 @@ import type { Host } from '../../host/ports/index.ts';
 import { messageOf } from '../../lib/text.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Log } from '../declare/log.ts';
-import type { Found, Step } from '../declare/step.ts';
+import type { Found, Running, Step } from '../declare/step.ts';
 import type { OpenPlan } from './journal.ts';
 
 interface StepRunnerParts {
@@ -17,6 +17,9 @@ export interface Done {
   readonly found: Found;
 }
 
+/** For steps that no job reports and no user can abort. */
+export const unwatched: Running = Object.freeze({ signal: new AbortController().signal, progress() {} });
+
 /** Performs steps, and takes back those that were done. */
 export class StepRunner {
   readonly #host: Host;
@@ -30,28 +33,37 @@ export class StepRunner {
   }
 
   /** Performs a step and adds it to `done`, also when it failed but the machine did it: its answer may have been lost. */
-  async take(step: Step, done: Done[], plan: OpenPlan): Promise<void> {
+  async take<R>(step: Step<R>, done: Done[], plan: OpenPlan, running = unwatched): Promise<R> {
     this.#log.debug({ kind: step.kind }, `step: ${step.title}`);
     const found = await step.look(this.#host);
-    plan.begin(step, found);
+    // What is done already changes nothing, so a start has nothing to find: each entry is a durable write.
+    if (found.was !== true) plan.begin(step, found);
     try {
-      await step.perform(this.#host, found);
+      const answer = await step.perform(this.#host, found, running);
+      done.push({ step, found });
+      if (step.warning !== undefined && found.was !== true) this.#log.warn({ ...step.of }, step.warning);
+      return answer;
     } catch (error) {
       if (await this.#remains(step, found)) done.push({ step, found });
       throw error;
     }
-    done.push({ step, found });
   }
 
-  /** Takes back steps in reverse order. What cannot be taken back is reported, for a person to look at. */
-  async takeBack(done: readonly Done[]): Promise<void> {
+  /**
+   * Takes back steps in reverse order. What cannot be taken back is reported, for a person to look at. Returns whether
+   * everything was taken back.
+   */
+  async takeBack(done: readonly Done[]): Promise<boolean> {
+    let isClean = true;
     for (const { step, found } of done.toReversed()) {
       try {
         await step.undo(this.#host, found);
       } catch (error) {
+        isClean = false;
         this.#report(step, error, 'could not take back');
       }
     }
+    return isClean;
   }
 
   async #remains(step: Step, found: Found): Promise<boolean> {

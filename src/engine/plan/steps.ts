@@ -1,6 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { Operations } from '../declare/resource.ts';
-import type { Claim, Found, Outlook, Shown, Step, Texts } from '../declare/step.ts';
+import type { Claim, Found, Outlook, Running, Shown, Step, Texts } from '../declare/step.ts';
 import type { Touched } from '../facts/facts.ts';
 import { nothingShown, subjectsOf } from './details.ts';
 
@@ -56,8 +56,8 @@ export interface Restoring {
 }
 
 /** Makes steps of one kind. It carries the kind for the list in which the next start looks kinds up. */
-export interface StepMaker<Args> {
-  (args: Args): Step;
+export interface StepMaker<Args, R = unknown> {
+  (args: Args): Step<R>;
   readonly stepKind: StepKind;
 }
 
@@ -75,10 +75,16 @@ interface Spec<Name extends string, Args> {
   readonly claims?: readonly Claim[];
   /** Whether what follows depends on what the machine answers. */
   readonly decides?: true;
+  /** Whether it may stay when another request of the same transaction fails. */
+  readonly mayStay?: true;
+  /** Whether it watches the signal of its job, so that an act can be aborted. */
+  readonly aborts?: true;
   /** What the machine is afterwards, where a plan goes on with it, as with the volume of a new pool. */
   readonly foresees?: (args: Args, outlook: Outlook) => Partial<Outlook>;
   /** What a dry run shows of it, in addition to what it touches. */
   readonly shows?: (args: Args) => Partial<Shown>;
+  /** A warning for the log once it was done, if the request may not have meant it. */
+  readonly warns?: (args: Args) => string | undefined;
 }
 
 /** What the steps of one kind have in common. */
@@ -89,6 +95,9 @@ function shared<Name extends string, Args>(spec: Spec<Name, Args>, args: Args) {
     touches,
     claims: claimsOf(spec),
     decides: spec.decides === true,
+    mayStay: spec.mayStay === true,
+    aborts: spec.aborts === true,
+    warning: spec.warns?.(args),
     foresee: (outlook: Outlook): Outlook => ({ ...outlook, ...spec.foresees?.(args, outlook) }),
     show: async (): Promise<Shown> => ({ ...nothingShown, subjects: subjectsOf(touches), ...spec.shows?.(args) }),
   };
@@ -116,10 +125,12 @@ interface EnsureSpec<Name extends string, Args> extends Spec<Name, Args> {
   readonly isBegun?: (host: Host, of: Texts<Name>) => Promise<boolean>;
   /** What `unmake` has to know of the machine as it was before. */
   readonly before?: (host: Host, of: Texts<Name>) => Promise<string>;
-  readonly make: (host: Host, args: Args) => Promise<void>;
+  readonly make: (host: Host, args: Args, running: Running) => Promise<void>;
   readonly unmake: (host: Host, of: Texts<Name>, past: Past<Args>) => Promise<void>;
   /** `make` is called also where the machine is so already, for its refusal: what is there is not the step's own. */
   readonly isExclusive?: boolean;
+  /** Whether a dry run leaves it out where the machine is so already: a folder that is there is not created. */
+  readonly isQuiet?: true;
   /** The part of `before` that the journal keeps; all of it unless this is there, for what may be a key. */
   readonly journals?: (before: string) => string;
   /**
@@ -143,13 +154,15 @@ export function ensure<Name extends string, Args extends Texts<Name>>(spec: Ensu
     const of = textsIn(args, keeps);
     return Object.freeze({
       nature: 'ensure' as const,
+      returns: afterCrash === undefined,
       kind,
       of,
       ...shared(spec, args),
+      ...(spec.isQuiet && is !== undefined && { isMade: (host: Host) => is(host, of, args) }),
       kept: ({ before: found }: Found) => journals?.(found) ?? found,
       look: async (host: Host) => ({ was: await is?.(host, of, args), before: (await before?.(host, of)) ?? '' }),
-      async perform(host: Host, { was }: Found) {
-        if (was !== true || isExclusive) await make(host, args);
+      async perform(host: Host, { was }: Found, running: Running) {
+        if (was !== true || isExclusive) await make(host, args, running);
       },
       remains: async (host: Host, { was }: Found) =>
         was !== true &&
@@ -172,49 +185,55 @@ export function ensure<Name extends string, Args extends Texts<Name>>(spec: Ensu
   return Object.assign(maker, { stepKind });
 }
 
-interface ActSpec<Name extends string, Args> extends Spec<Name, Args> {
+interface ActSpec<Name extends string, Args, R> extends Spec<Name, Args> {
   /** Whether it was done. An act that was begun and is not done is performed again by the next start. */
   readonly isDone: (host: Host, of: Texts<Name>) => Promise<boolean>;
-  /** `args` are undefined when a start performs it. */
-  readonly perform: (host: Host, of: Texts<Name>, args?: Args) => Promise<void>;
+  /** `args` and `running` are undefined when a start performs it. */
+  readonly perform: (host: Host, of: Texts<Name>, args?: Args, running?: Running) => Promise<R>;
 }
 
 /** Declares steps that cannot be taken back. They come last in a plan. */
-export function act<Name extends string, Args extends Texts<Name>>(spec: ActSpec<Name, Args>): StepMaker<Args> {
+export function act<Name extends string, Args extends Texts<Name>, R = void>(
+  spec: ActSpec<Name, Args, R>,
+): StepMaker<Args, R> {
   const { keeps, isDone, perform } = spec;
   return actMaker(spec, perform, {
     isDone: (host, of) => isDone(host, textsIn(of, keeps)),
-    perform: (host, of) => perform(host, textsIn(of, keeps)),
+    perform: async (host, of) => void (await perform(host, textsIn(of, keeps))),
   });
 }
 
-interface OnceSpec<Name extends string, Args> extends Spec<Name, Args> {
-  readonly perform: (host: Host, args: Args) => Promise<void>;
+interface OnceSpec<Name extends string, Args, R> extends Spec<Name, Args> {
+  /** Returns what the machine answers, if the plan needs it. */
+  readonly perform: (host: Host, args: Args, running: Running) => Promise<R>;
 }
 
 /** Declares acts that no start performs again: the machine does the whole or nothing, and no record depends on which. */
-export function actOnce<Name extends string, Args extends Texts<Name>>(spec: OnceSpec<Name, Args>): StepMaker<Args> {
-  return actMaker(spec, (host, _, args) => spec.perform(host, args), {
+export function actOnce<Name extends string, Args extends Texts<Name>, R = void>(
+  spec: OnceSpec<Name, Args, R>,
+): StepMaker<Args, R> {
+  return actMaker(spec, (host, _, args, running) => spec.perform(host, args, running), {
     isDone: async () => true,
     perform: async () => {},
   });
 }
 
-function actMaker<Name extends string, Args extends Texts<Name>>(
+function actMaker<Name extends string, Args extends Texts<Name>, R>(
   spec: Spec<Name, Args>,
-  perform: (host: Host, of: Texts<Name>, args: Args) => Promise<void>,
+  perform: (host: Host, of: Texts<Name>, args: Args, running: Running) => Promise<R>,
   again: Pick<ActKind, 'isDone' | 'perform'>,
-): StepMaker<Args> {
-  const maker = (args: Args): Step => {
+): StepMaker<Args, R> {
+  const maker = (args: Args): Step<R> => {
     const of = textsIn(args, spec.keeps);
     return Object.freeze({
       nature: 'act' as const,
+      returns: false,
       kind: spec.kind,
       of,
       ...shared(spec, args),
       kept: () => '',
       look: async () => unknown,
-      perform: (host: Host) => perform(host, of, args),
+      perform: (host: Host, _: Found, running: Running) => perform(host, of, args, running),
       remains: async () => false,
       undo: async () => {},
     });
@@ -231,25 +250,44 @@ export function check(question: {
   readonly touches?: readonly Touched[];
   /** What the answer depends on, as for the other kinds. */
   readonly claims?: readonly Claim[];
+  /** What is known to be so by then, because subsystems that are applied before make it so. */
+  readonly foresees?: (outlook: Outlook) => Partial<Outlook>;
 }): Step {
   return unkept('check', question.title, question.holds, question);
 }
 
-/** What the daemon does by itself. It ends with the daemon, and the next start does it again. */
-export function own(title: string, operation: (host: Host) => Promise<void>, claims?: readonly Claim[]): Step {
+/**
+ * What the daemon does by itself, which the next start does again, or what a request does to the daemon alone, such as
+ * aborting a job. It ends with the daemon, so the journal does not have it.
+ */
+export function own<R>(title: string, operation: (host: Host) => Promise<R>, claims?: readonly Claim[]): Step<R> {
   return unkept('own', title, operation, claims === undefined ? {} : { claims });
 }
 
-function unkept(
+function unkept<R>(
   nature: 'check' | 'own',
   title: string,
-  perform: (host: Host) => Promise<void>,
-  spec: { readonly touches?: readonly Touched[]; readonly claims?: readonly Claim[] },
-): Step {
+  perform: (host: Host) => Promise<R>,
+  spec: {
+    readonly touches?: readonly Touched[];
+    readonly claims?: readonly Claim[];
+    readonly foresees?: (outlook: Outlook) => Partial<Outlook>;
+  },
+): Step<R> {
   const { touches = [] } = spec;
   return Object.freeze({
-    ...{ nature, kind: '', of: {}, title, touches, claims: claimsOf(spec), decides: false },
-    foresee: (outlook: Outlook) => outlook,
+    ...{
+      nature,
+      returns: nature === 'check',
+      kind: '',
+      of: {},
+      title,
+      touches,
+      claims: claimsOf(spec),
+      decides: false,
+      aborts: false,
+    },
+    foresee: (outlook: Outlook): Outlook => ({ ...outlook, ...spec.foresees?.(outlook) }),
     show: async () => ({ ...nothingShown, subjects: subjectsOf(touches) }),
     kept: () => '',
     look: async () => unknown,

@@ -52,3 +52,30 @@ function unseen({ head, parts }: DesiredCheck, before: DesiredCheck | undefined)
   const fresh = newGroups.flat().filter((part) => !seen.has(part));
   return fresh.length === 0 ? undefined : [head, ...fresh].join('');
 }
+
+/** A file of the machine that the program that reads it does not accept. */
+export interface RefusedFile {
+  readonly path: string;
+  /** What the program says, which may quote the file; undefined for a file that only root may read. */
+  readonly objection: string | undefined;
+  /** The command that checks it. */
+  readonly argv: readonly string[];
+}
+
+/** Lets the files that are on the machine be read by the programs they are for. Files that are missing are left out. */
+export async function refusedFiles(host: Host, { files = [], checks = [] }: Desired): Promise<readonly RefusedFile[]> {
+  const read = [
+    ...files.flatMap(({ path, content, verify: checker, mode = 0o644 }) =>
+      checker === undefined || content === undefined ? [] : [{ path, checker, isPublic: (mode & 0o004) !== 0 }],
+    ),
+    ...checks.map(({ path, verify: checker }) => ({ path, checker, isPublic: true })),
+  ];
+  const found: RefusedFile[] = [];
+  for (const { path, checker, isPublic } of read) {
+    if ((await host.files.kind(path)) !== 'file') continue;
+    const argv = checker.argv(path);
+    const objection = checker.objection(await host.commands.check(argv));
+    if (objection !== undefined) found.push({ path, objection: isPublic ? objection : undefined, argv });
+  }
+  return found;
+}

@@ -8,6 +8,7 @@ import type { Step } from '../../declare/step.ts';
 import type { Desired } from '../../declare/subsystem.ts';
 import type { Topic } from '../../facts/facts.ts';
 import type { Originals } from '../originals.ts';
+import { unwatched } from '../runner.ts';
 import { accountDifferences } from './accounts.ts';
 import type { Known } from './difference.ts';
 import { endpointDifferences } from './endpoints.ts';
@@ -77,7 +78,7 @@ export async function converge(
     actions.push(step.title);
     progress?.();
     for (const topic of step.touches) if (typeof topic === 'string') touched.add(topic);
-    await step.perform(host, { was: undefined, before: '' });
+    await step.perform(host, { was: undefined, before: '' }, unwatched);
   }
   return { actions, touched };
 }
@@ -97,7 +98,7 @@ export async function layServiceFiles(
   const { steps, written } = await fileDifferences({ host, desired: { files }, applied: undefined, known: {} });
   for (const step of steps) {
     try {
-      await step.perform(host, { was: undefined, before: '' });
+      await step.perform(host, { was: undefined, before: '' }, unwatched);
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       missed(step.title, error);

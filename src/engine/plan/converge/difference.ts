@@ -1,7 +1,7 @@
 import type { Host } from '../../../host/ports/index.ts';
 import type { NetworkState } from '../../../host/ports/network.ts';
 import type { Outlook, Shown, Step } from '../../declare/step.ts';
-import type { Desired } from '../../declare/subsystem.ts';
+import type { Desired, DesiredFile } from '../../declare/subsystem.ts';
 import type { Topic } from '../../facts/facts.ts';
 import { nothingShown } from '../details.ts';
 import type { ServiceLook } from './service-look.ts';
@@ -22,6 +22,12 @@ export interface Known {
   /** A look that subsystems share; without, the machine is asked about the subsystem's own services. */
   readonly look?: ServiceLook;
   readonly network?: NetworkState;
+  /** Called before a file is replaced or removed, with what was applied there if that is known. */
+  readonly replacing?: (path: string, applied: DesiredFile | undefined) => Promise<void>;
+  /** Whether services are started too that have ended by themselves, as they may. */
+  readonly startsEnded?: boolean;
+  /** Whether such services stay as they are also when files are written: those of before a change that failed. */
+  readonly leavesEnded?: boolean;
   /** Media that steps before this set, which in a dry run are not set yet. */
   readonly media?: Outlook['media'];
 }
@@ -43,7 +49,17 @@ interface Spec {
  */
 export function difference({ title, make, touches = [], subjects, show }: Spec): Step {
   return Object.freeze({
-    ...{ nature: 'ensure' as const, kind: '', of: {}, title, touches, claims: [], decides: false },
+    ...{
+      nature: 'ensure' as const,
+      returns: true,
+      kind: '',
+      of: {},
+      title,
+      touches,
+      claims: [],
+      decides: false,
+      aborts: false,
+    },
     foresee: (outlook: Outlook) => outlook,
     show: async (host: Host) => ({ ...nothingShown, subjects, ...(await show?.(host)) }),
     look: async () => ({ was: undefined, before: '' }),

@@ -17,6 +17,8 @@ export async function fileDifferences({ host, desired, applied, known }: Compari
   const steps: Step[] = [];
   const written: string[] = [];
   let reread = false;
+  const replacing = (old: DesiredFile | undefined) => (path: string) =>
+    known.replacing?.(path, old) ?? Promise.resolve();
   for (const file of files) {
     const { path, content, encoding, forServiceManager } = file;
     const old = before.get(path);
@@ -28,7 +30,7 @@ export async function fileDifferences({ host, desired, applied, known }: Compari
     }
     written.push(path);
     reread ||= forServiceManager === true;
-    steps.push(content === undefined ? removal(file) : writing(file, content));
+    steps.push(content === undefined ? removal(file, replacing(old)) : writing(file, content, replacing(old)));
   }
   const there =
     applied === undefined
@@ -38,21 +40,31 @@ export async function fileDifferences({ host, desired, applied, known }: Compari
     if (wanted.has(path)) continue;
     written.push(path);
     reread ||= before.get(path)?.forServiceManager === true;
-    steps.push(removal(before.get(path) ?? { path }));
+    const old = before.get(path);
+    steps.push(removal(old ?? { path }, replacing(old)));
   }
   return { steps: reread ? [...steps, rereading(known)] : steps, written };
 }
 
 type FileAt = Pick<DesiredFile, 'path' | 'mode' | 'encoding'>;
 
-function writing(file: FileAt, content: string): Step {
+type Replacing = (path: string) => Promise<void>;
+
+function writing(file: FileAt, content: string, replacing: Replacing): Step {
   const { path, mode, encoding } = file;
   const options = { ...(mode === undefined ? {} : { mode }), ...(encoding === undefined ? {} : { encoding }) };
-  return step(`write ${path}`, file, content, ({ files }) => files.write(path, content, options));
+  return step(`write ${path}`, file, content, async ({ files }) => {
+    await replacing(path);
+    await files.write(path, content, options);
+  });
 }
 
-function removal(file: FileAt): Step {
-  return step(`remove ${file.path}`, file, undefined, ({ files }) => files.remove(file.path));
+function removal(file: FileAt, replacing: Replacing): Step {
+  const { path } = file;
+  return step(`remove ${path}`, file, undefined, async ({ files }) => {
+    await replacing(path);
+    await files.remove(path);
+  });
 }
 
 function step(title: string, file: FileAt, to: string | undefined, make: (host: Host) => Promise<void>): Step {

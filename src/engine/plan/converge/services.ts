@@ -2,6 +2,7 @@ import type { Host } from '../../../host/ports/index.ts';
 import { sentenceList } from '../../../lib/text.ts';
 import { failed } from '../../declare/errors.ts';
 import type { ServiceAction, Step } from '../../declare/step.ts';
+import { hasEndedAsItMay } from '../../declare/subsystem.ts';
 import { type Comparison, difference, type Known } from './difference.ts';
 
 /** `written` has the files of the subsystem that became others. */
@@ -14,13 +15,16 @@ export async function serviceDifferences(
   const asked = unknown.length === 0 ? undefined : await (known.look?.states(unknown) ?? host.services.states(unknown));
   const steps: Step[] = [];
   const reloading: string[] = [];
-  for (const { name, running, onChange, readAtStart } of desired) {
+  for (const service of desired) {
+    const { name, running, onChange, readAtStart, readAtReload } = service;
     const old = before.get(name);
     const state = asked?.get(name);
     const runs = old?.running ?? state?.running ?? false;
     if (!running) {
       if (runs || state?.enabled === true) steps.push(order('stop', name, known));
     } else if (!runs || state?.enabled === false) {
+      const staysEnded = known.startsEnded !== true && (written.length === 0 || known.leavesEnded === true);
+      if (staysEnded && hasEndedAsItMay(service, state)) continue;
       if (state?.installed === false) throw failed(`This machine has no ${name}.`);
       steps.push(order('start', name, known));
     } else if (old !== undefined && old.readAtStart !== readAtStart) {
@@ -29,7 +33,8 @@ export async function serviceDifferences(
       // Without knowledge of what it was started with, only a restart is sure to have it read everything.
       const restart = onChange === 'restart' || (old === undefined && readAtStart !== undefined);
       if (restart) steps.push(order('restart', name, known));
-      else if (onChange === 'reload') reloading.push(name);
+      else if (onChange === 'reload' && (readAtReload === undefined || old?.readAtReload !== readAtReload))
+        reloading.push(name);
     }
   }
   return reloading.length === 0 ? steps : [...steps, reload(reloading, known)];
