@@ -1,3 +1,4 @@
+import type { ZfsSubject } from '../host/ports/zfs.ts';
 import type { RequestContext } from './change/request.ts';
 import type { RetryStore } from './configuration/configuration-store.ts';
 import { isKeptResource } from './configuration/stored-configuration.ts';
@@ -6,7 +7,6 @@ import type { Fields } from './declare/fields.ts';
 import type { Log } from './declare/log.ts';
 import type { Runs } from './declare/resource.ts';
 import type { Topic, Touched } from './facts/facts.ts';
-import { takeOver } from './upkeep/takeover.ts';
 import { type EngineParts, wire } from './wiring.ts';
 
 export { type EngineParts, isKeptResource, type Log, type RequestContext };
@@ -41,6 +41,7 @@ export function openEngine(parts: EngineParts) {
       await changes.idle();
       await jobs.close();
       await changes.idle();
+      events.end();
     },
 
     get world() {
@@ -51,6 +52,8 @@ export function openEngine(parts: EngineParts) {
       for (const topic of shown) keeper.glance(topic);
       return world();
     },
+    /** Reads everything in the storage in the background, or only these pools and datasets if that was read lately. */
+    glanceAtStorage: (subjects: readonly ZfsSubject[]) => keeper.glanceAtStorage(subjects),
     /** Reads these facts from the machine now. */
     renew: (...which: readonly Touched[]) => keeper.renew(...which),
     /** Reads what may have been changed outside of Holdfast, and resolves when the subsystems follow it. */
@@ -67,10 +70,8 @@ export function openEngine(parts: EngineParts) {
     change: changes.change.bind(changes),
     /** Replaces the whole configuration in one change. The replaced configuration is stored as a backup. */
     exchange: changes.exchange.bind(changes),
-    /** Begins a dry run, which plans changes and performs none. */
-    rehearse: changes.rehearse.bind(changes),
-    /** Takes over a subsystem that was configured by hand. The files that this replaces are saved. */
-    takeOver: (subsystem: string, context: RequestContext) => takeOver(changes, subsystem, context),
+    /** Begins the dry run of a request, which plans what the request would do and does nothing. */
+    dryRun: (context: RequestContext) => work.dryRun(context, { looks: true }),
     /** Runs the operation while no change and no job works on this pool, so that the pool stays as it is. */
     whileAtRest: (pool: string, title: string, operation: () => Promise<void>) =>
       jobs.locked([`pool:${pool}`], () => changes.maintain(title, operation, ['storage'])),
@@ -97,6 +98,9 @@ export function openEngine(parts: EngineParts) {
     backups: () => configuration.backups(),
     backup: (number: number) => configuration.backup(number),
     revisions: (limit: number, before?: number) => configuration.revisions(limit, before),
+    revision: (number: number) => configuration.revision(number),
+    revisionOf: (request: string) => parts.store.revisionOf(request),
+    revisionsAfter: (number: number) => configuration.revisionsAfter(number),
     /** The answers to requests with an `Idempotency-Key`. */
     retries: parts.store satisfies RetryStore,
     /** Identifies the content of a stored record; the same after a restart. */
@@ -108,7 +112,13 @@ export function openEngine(parts: EngineParts) {
     lookAtClock: () => schedules.look(),
     /** Where the machine differs from the configuration. Reads the machine itself, not the facts. */
     report: () => reconciler.report(),
-    /** Determines which subsystems differ from the configuration, and reports problems that began or ended with it. */
+    /** What applies the configuration of one subsystem to the machine again, as a step of a change. */
+    healing: (subsystem: string) => reconciler.healing(subsystem),
+    /** Whether a subsystem differed from the configuration at the last inspection. */
+    get isDrifted() {
+      return reconciler.isDrifted;
+    },
+    /** Does with subsystems that differ from the configuration what their policy says, and reports problems. */
     async inspect(): Promise<void> {
       await reconciler.inspect();
       problems.look();
@@ -116,6 +126,17 @@ export function openEngine(parts: EngineParts) {
     /** What is wrong with the appliance, the most urgent first. */
     get problems() {
       return problems.list;
+    },
+    /** What is known of the appliance without looking at the machine and without computing much. */
+    get condition() {
+      return {
+        /** When each part of the facts was read last. */
+        seen: keeper.seen,
+        /** The problems of the last look. */
+        problems: problems.known,
+        subsystems: reconciler.conditions,
+        changes: changes.times,
+      };
     },
     /** A message why changes cannot be stored now; undefined if they can. */
     get obstacle() {

@@ -3,7 +3,7 @@ import { messageOf } from '../lib/text.ts';
 import { Changes } from './change/changes.ts';
 import type { Access } from './change/confirm.ts';
 import { Confirmation } from './change/confirmation.ts';
-import { atStart } from './change/request.ts';
+import { atStart, byDaemon } from './change/request.ts';
 import type { ConfigurationStore } from './configuration/configuration-store.ts';
 import { pathsNamed, pathsOfRecord } from './configuration/occupants.ts';
 import { StoredConfiguration } from './configuration/stored-configuration.ts';
@@ -16,10 +16,12 @@ import { machineZone } from './declare/schedule.ts';
 import type { Subsystem } from './declare/subsystem.ts';
 import { FactKeeper, type Topic } from './facts/facts.ts';
 import type { Passwords } from './passwords.ts';
+import { EditedFiles } from './plan/edited-files.ts';
 import { Originals } from './plan/originals.ts';
 import { StepRunner } from './plan/runner.ts';
 import type { StepKind } from './plan/steps.ts';
 import { Beginning } from './upkeep/beginning.ts';
+import { driftPolicy, policiesOf } from './upkeep/drift-policy.ts';
 import { Following } from './upkeep/following.ts';
 import { Jobs } from './upkeep/jobs.ts';
 import { Problems, problemsOfResources } from './upkeep/problems.ts';
@@ -65,7 +67,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
   const serviceNames = [...new Set(subsystems.flatMap(({ services = [] }) => services))];
   const isManaged = managedBy(resources);
   const startup = new Startup(parts.progressed);
-  const events = new EventBus(now);
+  const events = new EventBus(now, store);
   const jobs = new Jobs(store, events, now, (error) =>
     log.error({ error: messageOf(error) }, 'job: could not be stored, will be stored when the disk is writable'),
   );
@@ -80,19 +82,37 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
   const isSeeded = () =>
     configuration.resources.every((one) => one.kind !== 'singleton' || tables.table(one).get(1) !== undefined);
   const paths = () => (isSeeded() ? pathsNamed(tables) : []);
-  const keeper = new FactKeeper(host, { serviceNames, paths, now, changed: saw });
+  const atRest = () => changes.idle();
+  const keeper = new FactKeeper(host, { serviceNames, paths, now, changed: saw, atRest });
   const facts = () => keeper.facts;
   const world = (): World => ({ view: tables, facts: keeper.facts });
   const renew = renewal(keeper, log);
   const originals = new Originals({ host, log, now });
+  const edited = new EditedFiles({ host, log, now });
   const steps = new StepRunner({ host, events, log });
   const condition = new StoreCondition({ store, log });
-  const common = { host, store, log, events, now, configuration, tables, facts, world, renew, originals, steps, jobs };
+  const common = {
+    host,
+    store,
+    log,
+    events,
+    now,
+    configuration,
+    tables,
+    facts,
+    world,
+    renew,
+    originals,
+    edited,
+    steps,
+    jobs,
+  };
 
   const reconciler = new Reconciler({
     ...common,
     subsystems,
     isManaged,
+    policyOf: policiesOf(resources),
     inQueue: (title, operation, claims) => changes.maintain(title, operation, claims),
   });
   const confirmation = new Confirmation({
@@ -108,7 +128,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     subsystems: reconciler,
     check: (draft, changed) => refuseUnmanaged(subsystems, isManaged, tables, draft, changed),
     obstacle: () => condition.obstacle,
-    start: (task) => void jobs.start(task, host),
+    start: (task, context, plan) => work.background(task, context, plan),
   });
   const problems: Problems = new Problems({
     ...common,
@@ -123,17 +143,18 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
   events.listen((event) => {
     if (!event.name.startsWith('problem.')) problems.soon();
     if (event.name !== 'record.changed') return;
+    if (event.payload.resource === driftPolicy.path) reconciler.follow('services');
     const paths = pathsOfRecord(resources, tables, event.payload);
     if (paths.length > 0) keeper.glanceAt(paths);
   });
-  const work = new Workshop({
+  const work: Workshop = new Workshop({
     ...common,
     changes,
     passwords,
     ended: (topic) => void following.followAll(topic),
   });
   const following: Following = new Following({ ...common, changes, reconciler, isBusy: () => work.isBusy });
-  const schedules = new Schedules({ ...common, zone, runs: jobs, start: (task) => work.background(task) });
+  const schedules = new Schedules({ ...common, zone, runs: jobs, start: (task) => work.background(task, byDaemon) });
   const beginning = new Beginning({
     ...common,
     ...{ keeper, subsystems, stepKinds, reconciler, changes, confirmation, following, schedules, startup, patience },

@@ -1,10 +1,11 @@
+import { Distribution } from '../../lib/distribution.ts';
 import { messageOf } from '../../lib/text.ts';
 import type { Provisional } from '../configuration/configuration-store.ts';
 import type { LayeredDraft, Mark } from '../configuration/draft.ts';
 import type { Reads } from '../configuration/reads.ts';
 import type { StoredConfiguration } from '../configuration/stored-configuration.ts';
 import type { RecordChange } from '../configuration/tables.ts';
-import { Forbidden } from '../declare/access.ts';
+import { type Access, Forbidden } from '../declare/access.ts';
 import { unavailable } from '../declare/errors.ts';
 import type { Configuration, Draft } from '../declare/resource.ts';
 import type { Rule } from '../declare/rule.ts';
@@ -43,13 +44,20 @@ export class Changes {
     mustWait,
   });
 
+  /** How long changes took from their request until they were stored or refused. */
+  readonly times = new Distribution([0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300]);
+
   constructor(parts: ChangesParts) {
     this.#parts = parts;
   }
 
   /** Submits one change to the queue. Resolves when it is applied to the machine and stored. */
   submit(change: Omit<Change, 'changes'>): Promise<void> {
-    return this.#queue.enter({ ...change, changes: [] });
+    const begun = performance.now();
+    const done = this.#queue.enter({ ...change, changes: [] });
+    const count = () => this.times.add((performance.now() - begun) / 1000);
+    done.then(count, count);
+    return done;
   }
 
   /** Like `submit`, with the result of `make`. */
@@ -108,11 +116,15 @@ export class Changes {
     return this.submit({ title, context, make: (draft) => draft.plan.last(own(title, operation, claims)) });
   }
 
-  /** Begins a dry run, which plans changes and performs none. */
-  rehearse(): Rehearsal {
+  /** Begins a dry run for a principal, which plans changes and performs none. */
+  rehearse({ access }: RequestContext, looks = true): Rehearsal {
     const { configuration, facts, subsystems, host } = this.#parts;
     const draft = configuration.draft(facts());
-    return new ChangeRehearsal({ host, subsystems, draft, judge: (it, mark) => this.#judge(it, mark) });
+    const judge = (it: LayeredDraft, mark: Mark) => {
+      this.#judge(it, mark);
+      this.#confine(access, it, mark);
+    };
+    return new ChangeRehearsal({ host, subsystems, draft, looks, judge });
   }
 
   /** Resolves when no change waits or is applied. */
@@ -166,7 +178,11 @@ export class Changes {
         continue;
       }
       // A change that cannot be reverted runs alone: the failure of another change in its group would require a revert.
-      const isAlone = one.isAlone === true || draft.lastSteps.length > mark.last || one.item.provisional !== undefined;
+      const isAlone =
+        one.isAlone === true ||
+        one.item.isAlone === true ||
+        draft.lastSteps.length > mark.last ||
+        one.item.provisional !== undefined;
       isComplete = isAlone;
       if (isAlone && accepted.length > 0) {
         draft.rewind(mark);
@@ -185,9 +201,10 @@ export class Changes {
   /** Adds the change to the draft. Returns what refuses it. */
   #draft(item: Change, draft: LayeredDraft, mark: Mark): { readonly error: unknown } | undefined {
     try {
+      item.context.job?.signal.throwIfAborted();
       item.make(draft);
       this.#judge(draft, mark);
-      this.#confine(item, draft, mark);
+      this.#confine(item.context.access, draft, mark);
       this.#guard(item, draft, mark);
       if (item.changes.length > 0) this.#mustBeAbleToKeep(item.context);
       return undefined;
@@ -248,7 +265,7 @@ export class Changes {
   }
 
   /** Refuses a change whose effect its principal has no right to. */
-  #confine({ context: { access } }: Change, draft: LayeredDraft, mark: Mark): void {
+  #confine(access: Access | undefined, draft: LayeredDraft, mark: Mark): void {
     if (access === undefined) return;
     const effect = {
       ...{ changes: draft.changesSince(mark), steps: draft.stepsSince(mark) },

@@ -8,6 +8,8 @@ export interface ClientConnection {
   readonly local: string;
   readonly port: number;
   readonly remote: string;
+  /** Whether it is encrypted by TLS. */
+  readonly isSecure?: boolean;
 }
 
 /** One part of the machine that the connections of clients depend on, as a pure function of the configuration. */

@@ -2,17 +2,24 @@ import { messageOf } from '../../lib/text.ts';
 import type { ConfigurationStore } from '../configuration/configuration-store.ts';
 import type { LayeredDraft } from '../configuration/draft.ts';
 import type { RecordChange, Tables } from '../configuration/tables.ts';
+import type { Access } from '../declare/access.ts';
 import { Fault, refused } from '../declare/errors.ts';
 import type { EventBus } from '../declare/events.ts';
 import type { Log } from '../declare/log.ts';
 import type { Step } from '../declare/step.ts';
 import type { Facts } from '../facts/facts.ts';
-import { type Access, type ClientConnection, confirmWithin, cutsOff, type Provisional } from './confirm.ts';
+import {
+  type Access as ClientAccess,
+  type ClientConnection,
+  confirmWithin,
+  cutsOff,
+  type Provisional,
+} from './confirm.ts';
 import type { RequestContext } from './request.ts';
 
 interface ConfirmationParts {
   /** The parts of the machine that connections of clients depend on. */
-  readonly accesses: readonly Access[];
+  readonly accesses: readonly ClientAccess[];
   readonly tables: Tables;
   readonly facts: () => Facts;
   /** Returns a draft over the stored configuration. */
@@ -61,6 +68,7 @@ export class Confirmation {
     if (it !== undefined && changes.some(({ resource }) => paths.has(resource.path)))
       throw refused(
         `The change "${it.title}" waits to be confirmed until ${timeOf(it.until)}. Until then the records that it changed cannot be changed again.`,
+        unconfirmed,
       );
     const { connection, confirmWithin: asked, request } = context;
     if (asked === 0 || changes.length === 0) return undefined;
@@ -73,6 +81,7 @@ export class Confirmation {
     if (it !== undefined)
       throw refused(
         `The change "${it.title}" waits to be confirmed until ${timeOf(it.until)}, and only one change can wait at a time.`,
+        unconfirmed,
       );
     return { title, request, until: now() + (asked ?? confirmWithin) * 1000, cuts, changes };
   }
@@ -91,12 +100,14 @@ export class Confirmation {
 
   /**
    * Called for each authenticated request. The request confirms the change if its connection shows that packets pass in
-   * both directions since the change: `since` is when the connection was opened or last answered.
+   * both directions since the change: `since` is when the connection was opened or last answered. A principal confirms
+   * only what it may change itself.
    */
-  heard(connection: ClientConnection | undefined, since: number): void {
+  heard(connection: ClientConnection | undefined, since: number, access: Access | undefined): void {
     const waiting = this.#waiting;
     if (waiting === undefined || since < waiting.since) return;
     const { it } = waiting;
+    if (access !== undefined && !it.changes.every((change) => mayChange(access, change))) return;
     const { accesses, tables, facts, store, log, events } = this.#parts;
     if (it.cuts) {
       if (connection === undefined) return;
@@ -178,6 +189,18 @@ export class Confirmation {
   }
 }
 
+function mayChange(access: Access, { resource: { kind, path }, id }: RecordChange): boolean {
+  const record = kind === 'singleton' ? undefined : String(id);
+  const about = { resource: path, declared: path, record, reads: false, fields: undefined, before: undefined };
+  return ['create', 'update', 'remove'].some((verb) => access.problem({ ...about, verb }) === undefined);
+}
+
 function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
+
+/** The answer says which change waits, and until when. Over the connection that the change made, it also confirms it. */
+const unconfirmed = {
+  code: 'unconfirmed',
+  help: { method: 'GET', path: '/api/holdfast/v1/confirmation' },
+} as const;

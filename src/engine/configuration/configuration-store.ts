@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../lib/json.ts';
+import type { EventStore, KeptEvent } from '../declare/events.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Configuration, RecordOf } from '../declare/resource.ts';
 import type { Kept, RecordChange } from './tables.ts';
@@ -9,9 +10,12 @@ export interface Revision {
   readonly actor: string;
   readonly request: string;
   readonly title: string;
+  readonly comment?: string | undefined;
   readonly changes: readonly RecordChange[];
   /** The configuration before it, if the change replaced the whole configuration. */
   readonly backup?: Configuration;
+  /** Whether it was one part of what a request did to the machine, so that its records alone cannot be reverted. */
+  readonly isPart?: boolean;
 }
 
 /** An automatic backup, made before a change that replaced the whole configuration. */
@@ -29,7 +33,15 @@ export interface KeptRevision {
   readonly actor: string;
   readonly request: string;
   readonly title: string;
+  readonly comment: string | null;
   readonly changes: readonly unknown[];
+}
+
+/** A stored revision with the values of its records. */
+export interface WholeRevision extends Omit<KeptRevision, 'changes'> {
+  readonly changes: readonly RecordChange[];
+  /** False for one that was part of more than a change of records, or was made by a version that kept less. */
+  readonly isRevertible: boolean;
 }
 
 /** Space on a file system that must not become full. */
@@ -61,6 +73,9 @@ export interface JobStore {
   putJob(id: number, subject: string, body: string): void;
   /** Jobs, the newest first; with `subject` only those of that subject. */
   jobs(limit: number, subject?: string): readonly { readonly id: number; readonly body: string }[];
+  /** The answer to the request that became a job, sealed: answers can hold secrets. */
+  putJobAnswer(id: number, answer: JsonObject): void;
+  jobAnswer(id: number): unknown;
 }
 
 /** Where unfinished plans are kept, sealed: records can hold secrets. */
@@ -69,6 +84,12 @@ export interface PlanStore {
   putPlan(id: number, body: JsonObject): void;
   endPlan(id: number): void;
   plans(): readonly { readonly id: number; readonly body: unknown }[];
+}
+
+/** What a commit does to the journal. */
+export interface JournalChange {
+  readonly ends: readonly number[];
+  readonly begins: readonly JsonObject[];
 }
 
 /** A request that is carried out once, whatever number of times it is sent. */
@@ -94,7 +115,7 @@ export interface RetryStore {
 }
 
 /** Persistent storage of the configuration. */
-export interface ConfigurationStore extends JobStore, PlanStore, RetryStore {
+export interface ConfigurationStore extends JobStore, PlanStore, RetryStore, EventStore {
   load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number };
   /** The default records, as they were created on the fresh system. */
   loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[];
@@ -105,19 +126,25 @@ export interface ConfigurationStore extends JobStore, PlanStore, RetryStore {
   backup(number: number, resources: readonly Kept[]): Configuration | undefined;
   /**
    * Stores everything durably, or nothing. `provisional` also sets the change that waits to be confirmed; `none` clears
-   * it. `plans` are the journal's entries that end with it.
+   * it. `journal` has the entries that end and those that begin with it; the numbers of the latter are returned.
+   * `events` say what it changed.
    */
   commit(
     revisions: readonly Revision[],
     changes: readonly RecordChange[],
     sequences: ReadonlyMap<string, number>,
     provisional?: Provisional | 'none',
-    plans?: readonly number[],
-  ): void;
+    journal?: JournalChange,
+    events?: readonly KeptEvent[],
+  ): readonly number[];
   /** The change that was not confirmed before the store was closed or the machine lost power. */
   provisional(resources: readonly Kept[]): Provisional | undefined;
   /** Revisions with a number below `before`, the newest first. */
   revisions(limit: number, before?: number): readonly KeptRevision[];
+  /** One revision; the records of resources that are not among these are left out. */
+  revision(number: number, resources: readonly Kept[]): WholeRevision | undefined;
+  /** Revisions with a higher number, the oldest first. */
+  revisionsAfter(number: number): Iterable<KeptRevision>;
   prune(): void;
   /** Called at the end of the start; writes the stored data back to the main file. */
   settle(): void;

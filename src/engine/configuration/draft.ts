@@ -7,10 +7,12 @@ import type {
   Collection,
   Configuration,
   Draft,
+  Noted,
   Occupant,
   Plan,
   RecordOf,
   SentOf,
+  Sequel,
   Singleton,
   Task,
 } from '../declare/resource.ts';
@@ -47,6 +49,7 @@ export interface Mark {
   readonly journal: number;
   readonly first: number;
   readonly last: number;
+  readonly sequels: number;
   readonly tasks: number;
 }
 
@@ -58,6 +61,8 @@ export class LayeredDraft implements Draft {
   issues = new IssueList();
   readonly firstSteps: Step[] = [];
   readonly lastSteps: Step[] = [];
+  readonly sequels: Sequel[] = [];
+  /** Tasks that requests of a transaction start. */
   readonly tasks: Task[] = [];
   readonly plan: Plan = {
     first: (step) => {
@@ -66,8 +71,12 @@ export class LayeredDraft implements Draft {
       if (step.touches.some((touched) => typeof touched !== 'string' && 'path' in touched))
         this.expect(step.foresee({ facts: this.#known, media: new Map() }).facts);
     },
-    last: (step) => void this.lastSteps.push(step),
-    afterwards: (task) => void this.tasks.push(task),
+    last: (step) => {
+      // Several records may each ask for the same, such as a new configuration of the boot loader.
+      const isThere = step.mayStay === true && this.lastSteps.some((other) => isSameStep(step, other));
+      if (!isThere) this.lastSteps.push(step);
+    },
+    afterwards: (sequel) => void this.sequels.push(sequel),
   };
   #known: Facts;
   readonly #tables: Tables;
@@ -107,11 +116,16 @@ export class LayeredDraft implements Draft {
 
   mark(): Mark {
     this.issues = new IssueList();
+    return this.#position();
+  }
+
+  #position(): Mark {
     return {
       facts: this.#known,
       journal: this.#journal.length,
       first: this.firstSteps.length,
       last: this.lastSteps.length,
+      sequels: this.sequels.length,
       tasks: this.tasks.length,
     };
   }
@@ -121,6 +135,7 @@ export class LayeredDraft implements Draft {
     if (this.#known !== to.facts) this.expect(to.facts);
     this.firstSteps.length = to.first;
     this.lastSteps.length = to.last;
+    this.sequels.length = to.sequels;
     this.tasks.length = to.tasks;
   }
 
@@ -167,6 +182,11 @@ export class LayeredDraft implements Draft {
     return this.#current(of, id);
   }
 
+  /** The record of any stored resource. */
+  record<F extends Fields>(of: Kept<F>, id: number): RecordOf<F> | undefined {
+    return this.#current(of, id);
+  }
+
   find<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): RecordOf<F> | undefined {
     this.#watched?.reads.search(of.path, name, value);
     const overlay = this.#peek(of);
@@ -198,12 +218,21 @@ export class LayeredDraft implements Draft {
     for (const { resource, id, before } of changes.toReversed()) this.#put(resource, id, before);
   }
 
-  /**
-   * Replaces all records of these resources. The new records are checked, and the steps of their hooks are planned.
-   * Changes that a hook makes to other records are discarded, because the new configuration contains every record.
-   */
+  /** Replaces all records of these resources. */
   exchange(wanted: Configuration): void {
-    const changes = [...wanted].flatMap(([resource, records]) => this.#differences(resource, records));
+    this.give([...wanted].flatMap(([resource, records]) => this.#differences(resource, records)));
+  }
+
+  /**
+   * Writes these records, which say everything that changes: they are checked, the steps of their hooks are planned, and
+   * what a hook would do to other records is discarded.
+   */
+  give(changes: readonly RecordChange[]): void {
+    this.putBack(changes);
+    if (this.issues.isEmpty) for (const change of changes) this.#planFor(change);
+  }
+
+  putBack(changes: readonly RecordChange[]): void {
     for (const { resource, id, after } of changes) {
       const overlay = this.#overlay(resource);
       if (id > overlay.lastId) this.#raise(overlay, id);
@@ -219,7 +248,27 @@ export class LayeredDraft implements Draft {
     }
     this.issues = issues;
     this.#checkReferences(new Set(changes.map(({ resource }) => resource.path)));
-    if (this.issues.isEmpty) for (const change of changes) this.#planFor(change);
+  }
+
+  noting(make: () => void): Noted {
+    const before = this.#position();
+    make();
+    const isLater = this.sequels.length > before.sequels;
+    return { changes: this.changesSince(before), steps: this.stepsSince(before), isLater };
+  }
+
+  /** Whether a new record lacks what only the machine knows once the steps have been performed. */
+  get mustLearn(): boolean {
+    return this.changes().some(({ resource, before, after }) => before === undefined && after && 'learns' in resource);
+  }
+
+  /** Completes the new records by what the machine knows now. */
+  learn(facts: Facts): void {
+    for (const { resource, id, before, after } of this.changes()) {
+      if (before !== undefined || after === undefined || resource.kind !== 'collection') continue;
+      const learnt = resource.learns?.(after, facts);
+      if (learnt !== undefined) this.#put(resource, id, Object.freeze({ ...after, ...learnt }));
+    }
   }
 
   /** Restores the records before these changes, like `restore`, and plans the steps of their hooks. */
@@ -246,7 +295,7 @@ export class LayeredDraft implements Draft {
 
   #checkGiven({ resource, before, after }: RecordChange): void {
     if (after === undefined) return;
-    this.#checkFields(resource, after, before);
+    this.#checkFields(resource, after, before, after);
     // Checked like an update without changes, so that checks of sent values, such as a current password, do not apply.
     resource.check?.({
       draft: this,
@@ -326,7 +375,11 @@ export class LayeredDraft implements Draft {
       this.#watched?.reads.search(from.path, name, id);
       for (const dependant of this.#overlay(from).having(name, id)) {
         const held = field.refers?.holds?.(dependant);
-        if (held !== undefined) throw refused(held);
+        if (held !== undefined)
+          throw refused(held, {
+            code: 'busy',
+            holders: [{ kind: 'record', title: `${from.title} ${dependant.id}`, name: `${from.path}/${dependant.id}` }],
+          });
         const fate = field.refers?.onRemove;
         if (fate === 'remove' && from.kind === 'collection') this.remove(from, dependant.id);
         else
@@ -362,13 +415,13 @@ export class LayeredDraft implements Draft {
     // Without a required value the record cannot be completed. The other values are still checked, so that the response
     // contains every problem.
     if (!isRecordOf(of.fields, laid)) {
-      this.#checkFields(of, laid, before);
+      this.#checkFields(of, laid, before, sent);
       throw invalid(this.issues.toIssues());
     }
     const saving = { draft: this, view: this, facts: this.facts, before, sent };
     const record: RecordOf<F> = { ...laid, ...of.complete?.({ ...saving, record: laid }) };
     Object.freeze(record);
-    this.#checkFields(of, record, before);
+    this.#checkFields(of, record, before, sent);
     of.check?.({ ...saving, record, issues: this.issues });
     this.#put(of, id, record);
     of.onSave?.({ ...saving, record });
@@ -380,6 +433,7 @@ export class LayeredDraft implements Draft {
     of: Kept,
     record: Readonly<Record<string, unknown>>,
     before: Readonly<Record<string, unknown>> | undefined,
+    sent: Readonly<Record<string, unknown>>,
   ): void {
     for (const [name, field] of Object.entries(of.fields)) {
       const value = record[name];
@@ -392,6 +446,8 @@ export class LayeredDraft implements Draft {
       }
     }
     if (of.kind !== 'collection') return;
+    // A duplicate is reported for a field that the client has to change: one that was sent, with another value.
+    const isNew = (name: string) => sent[name] !== undefined && !isDeepStrictEqual(record[name], before?.[name]);
     for (const { fields, caseless, description } of of.unique) {
       const names = fields.map((name) => (caseless === true ? `${name}~` : name));
       const [field] = fields;
@@ -403,7 +459,7 @@ export class LayeredDraft implements Draft {
           .like(record, names)
           .some((other) => other.id !== record['id'])
       )
-        this.issues.add(field, description);
+        this.issues.add(fields.find(isNew) ?? field, description);
     }
   }
 
@@ -530,4 +586,8 @@ class Overlay<F extends Fields = Fields> {
 
 function isOverlayOf<F extends Fields>(overlay: Overlay, of: Kept<F>): overlay is Overlay<F> {
   return overlay.table.resource.fields === of.fields;
+}
+
+function isSameStep(a: Step, b: Step): boolean {
+  return a.kind === b.kind && isDeepStrictEqual(a.of, b.of);
 }

@@ -3,7 +3,7 @@ import { memo } from '../../lib/memo.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Configuration, Resource } from '../declare/resource.ts';
 import type { Facts } from '../facts/facts.ts';
-import type { Backup, ConfigurationStore, KeptRevision } from './configuration-store.ts';
+import type { Backup, ConfigurationStore, KeptRevision, WholeRevision } from './configuration-store.ts';
 import { LayeredDraft, type References } from './draft.ts';
 import { type Kept, Tables } from './tables.ts';
 
@@ -79,6 +79,14 @@ export class StoredConfiguration {
 
   revisions(limit: number, before?: number): readonly KeptRevision[] {
     return this.#store.revisions(limit, before);
+  }
+
+  revision(number: number): WholeRevision | undefined {
+    return this.#store.revision(number, this.resources);
+  }
+
+  revisionsAfter(number: number): Iterable<KeptRevision> {
+    return this.#store.revisionsAfter(number);
   }
 
   /** Identifies the content of a record, with the fields that are never answered; the same after a restart. */

@@ -23,6 +23,8 @@ export interface Act {
 
 /** What a principal may do. Principals without one, such as root, may do everything. */
 export interface Access {
+  /** What it was given, to be shown. */
+  readonly rights: { readonly permissions: readonly Permission[]; readonly dataset: string };
   /** Whether secrets and raw lines of the configuration may be read. */
   readonly readsSecrets: boolean;
   /** Why this is not permitted, judged before the body is read; undefined if it is. */

@@ -13,6 +13,9 @@ import type { Location } from './location.ts';
  */
 export type Use = 'plain' | 'inputOnly' | 'readOnly' | 'live' | 'hidden';
 
+export type Rank = 'basic' | 'advanced';
+export type Widget = 'path' | 'schedule' | 'size' | 'text area' | 'secret' | 'time' | 'account' | 'group' | 'dataset';
+
 export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly wrong: string };
 
 /** One value of a record: its meaning, its JSON Schema, and how a sent value is read. */
@@ -20,8 +23,18 @@ export interface Field<out T = unknown, out U extends Use = Use> {
   /** Description for the OpenAPI document. */
   readonly description: string;
   readonly use: U;
+  /** What people call it on the command line and in files, where that is not the name without the prefix. */
+  readonly shortName?: string;
+  /** Label in forms, where the name of the field does not give one. */
+  readonly title?: string;
+  /** Heading of the fields that a form shows together with this one. */
+  readonly group?: string;
+  /** Whether a form shows the field at once, or among the advanced ones. */
+  readonly rank?: Rank;
   /** How a form asks for the value, where the type does not say it. */
-  readonly widget?: 'path' | 'schedule' | 'size' | 'text area';
+  readonly widget?: Widget;
+  /** Path of the resource whose record the value names, if it is a name and not an id. */
+  readonly names?: string;
   /** Further names that requests may use for the field. Answers have the public name only. */
   readonly otherNames: readonly string[];
   /** Must be sent on create; an update may omit it. */
@@ -75,7 +88,7 @@ interface Making<T> {
   readonly initial?: T | undefined;
   readonly blank?: T | undefined;
   readonly read: (sent: unknown) => Reading<T>;
-  readonly widget?: Field['widget'];
+  readonly widget?: Widget | undefined;
   readonly checkOnHost?: (value: T, facts: Facts) => string | undefined;
   readonly locate?: ((value: T) => readonly Location[]) | undefined;
 }
@@ -97,6 +110,39 @@ export function field<T>(making: Making<T>): Field<T, 'plain'> {
     ...(making.widget === undefined ? {} : { widget: making.widget }),
     ...(making.locate === undefined ? {} : { locate: making.locate }),
   });
+}
+
+// Forms --------------------------------------------------------------------------------------------------------------
+
+/** The same fields under a heading that forms show them under. */
+export function basic<const F extends Fields>(group: string, fields: F): F;
+export function basic(group: string, fields: Fields): Fields {
+  return inGroup(group, 'basic', fields);
+}
+
+/** The same fields under a heading, among the advanced ones. */
+export function advanced<const F extends Fields>(group: string, fields: F): F;
+export function advanced(group: string, fields: Fields): Fields {
+  return inGroup(group, 'advanced', fields);
+}
+
+function inGroup(group: string, rank: Rank, fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).map(([name, of]) => [name, Object.freeze({ ...of, group, rank })]));
+}
+
+/** The same field with a label that its name does not give. */
+export function titled<T, U extends Use>(title: string, of: Field<T, U>): Field<T, U> {
+  return Object.freeze({ ...of, title });
+}
+
+/** The same field with a name for people that its own name does not give. */
+export function shortNamed<T, U extends Use>(shortName: string, of: Field<T, U>): Field<T, U> {
+  return Object.freeze({ ...of, shortName });
+}
+
+/** The same field, whose value names a record of the resource with this path. */
+export function naming<T, U extends Use>(resource: string, of: Field<T, U>, widget = of.widget): Field<T, U> {
+  return Object.freeze({ ...of, names: resource, ...(widget === undefined ? {} : { widget }) });
 }
 
 // Modifiers ------------------------------------------------------------------------------------------
@@ -322,7 +368,7 @@ export function list<T>(
   options: { readonly description: string; readonly initial?: readonly T[]; readonly max?: number },
 ): Field<readonly T[], 'plain'> {
   const max = options.max ?? 1000;
-  return field<readonly T[]>({
+  const entries = field<readonly T[]>({
     description: options.description,
     initial: options.initial ?? [],
     blank: [],
@@ -341,7 +387,9 @@ export function list<T>(
     checkOnHost: (values, facts) =>
       values.map((value) => of.checkOnHost?.(value, facts)).find((sentence) => sentence !== undefined),
     locate: of.locate && ((values) => values.flatMap((value) => of.locate?.(value) ?? [])),
+    widget: of.widget,
   });
+  return of.names === undefined ? entries : naming(of.names, entries);
 }
 
 /** A JSON object with data of the client. It is answered as it was sent. */

@@ -5,7 +5,20 @@ import { isWithin, normalPath } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote, words } from '../../lib/text.ts';
 import type { Facts } from '../facts/facts.ts';
-import { type Field, field, good, integer, located, onMachine, raw, refine, text, wrong } from './fields.ts';
+import {
+  type Field,
+  field,
+  good,
+  integer,
+  located,
+  naming,
+  onMachine,
+  raw,
+  refine,
+  text,
+  titled,
+  wrong,
+} from './fields.ts';
 import { volumesFolder } from './location.ts';
 
 export { volumesFolder };
@@ -53,35 +66,36 @@ export function volumePath({
   );
 }
 
+interface AccountOptions extends Described {
+  readonly max?: number;
+  readonly initial?: string;
+  /** The name may contain spaces, as those of directories do. Most configuration files cannot hold such a name. */
+  readonly spaces?: boolean;
+}
+
 /** The name of a user that exists on the machine. */
-export function userName({
-  description,
-  max = 120,
-  initial,
-}: Described & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
-  return onMachine(accountText(description, max, initial), (name, facts) =>
+export function userName(options: AccountOptions): Field<string, 'plain'> {
+  const name = naming('account/users', accountText(options), 'account');
+  return onMachine(name, (name, facts) =>
     facts.accounts.users.some((user) => user.name === name) ? undefined : `The user ${quote(name)} does not exist.`,
   );
 }
 
 /** The name of a group that exists on the machine. */
-export function groupName({
-  description,
-  max = 120,
-  initial,
-}: Described & { readonly max?: number; readonly initial?: string }): Field<string, 'plain'> {
-  return onMachine(accountText(description, max, initial), (name, facts) =>
+export function groupName(options: AccountOptions): Field<string, 'plain'> {
+  const name = naming('account/groups', accountText(options), 'group');
+  return onMachine(name, (name, facts) =>
     facts.accounts.groups.some((group) => group.name === name) ? undefined : `The group ${quote(name)} does not exist.`,
   );
 }
 
-function accountText(description: string, max: number, initial = ''): Field<string, 'plain'> {
+function accountText({ description, max = 120, initial = '', spaces = false }: AccountOptions): Field<string, 'plain'> {
   return text({
     description,
     max,
     initial,
-    pattern: /^[^\s:,]+$/,
-    rule: 'Expected an account name without spaces, commas and colons.',
+    pattern: spaces ? /^[^:,]+$/ : /^[^\s:,]+$/,
+    rule: `Expected an account name without ${spaces ? '' : 'spaces, '}commas and colons.`,
   });
 }
 
@@ -269,6 +283,7 @@ export function timeOfDay({ description, initial }: Described & { readonly initi
   const plain = text({ description, initial, max: 8 });
   return field({
     ...plain,
+    widget: 'time',
     schema: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$' },
     read(sent) {
       const reading = plain.read(sent);
@@ -396,9 +411,9 @@ const at = (part: CronPart, initial: string, what: string, options: FullLists = 
 
 const hourFields = (options: FullLists) => ({
   hour: at('hour', '*', 'Hours'),
-  daymonth: at('daymonth', '*', 'Days of the month'),
+  daymonth: titled('Day of the month', at('daymonth', '*', 'Days of the month')),
   month: at('month', '*', 'Months', options),
-  dayweek: at('dayweek', '*', 'Days of the week; 0 and 7 are Sunday', options),
+  dayweek: titled('Day of the week', at('dayweek', '*', 'Days of the week; 0 and 7 are Sunday', options)),
 });
 
 /** The five fields of a schedule under a resource's own prefix. */

@@ -16,8 +16,7 @@ export function folderOf(dataset: string): string {
 
 /** Whether a place is another one, or is in it. */
 export function isIn(place: Location, outer: Location): boolean {
-  if ('dataset' in place && 'dataset' in outer)
-    return place.dataset === outer.dataset || place.dataset.startsWith(`${outer.dataset}/`);
+  if ('dataset' in place && 'dataset' in outer) return isWithin(place.dataset, outer.dataset);
   return isWithin(pathOf(place), pathOf(outer));
 }
 

@@ -4,10 +4,13 @@
  */
 import type { JsonObject } from '../../lib/json.ts';
 import type { RequestContext } from '../change/request.ts';
+import type { Engine } from '../engine.ts';
 import type { Services } from '../services.ts';
 import { IssueList } from './errors.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
+import { type List, type ListSpec, listWith, membersOf, wordsOf } from './listing.ts';
 import { readSent } from './record.ts';
+import type { Operations } from './resource.ts';
 
 /** The values of an operation's input: those that were sent, and the initial values of all others. */
 export type InputOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer V> ? V : never };
@@ -23,6 +26,8 @@ export interface Operation<P extends Fields = Fields, Q extends Fields = Fields,
   /** The parameters of the path. A value that its field refuses names nothing: the answer is 404. */
   readonly params: P;
   readonly query: Q;
+  /** How requests choose from the list that it answers; undefined if it answers something else. */
+  readonly list: List | undefined;
   /** Without fields, the body is ignored. */
   readonly body: B;
   readonly status: number;
@@ -32,7 +37,11 @@ export interface Operation<P extends Fields = Fields, Q extends Fields = Fields,
   readonly example: Example;
   /** Whether it is answered 503 until the start has applied the configuration to the machine. */
   readonly awaitsStart: boolean;
-  /** Returns the answer; an `EventStream` if the answer is `events`. */
+  /** Whether every principal may send it: it is about the principal itself, or judges by itself. */
+  readonly isOpen: boolean;
+  /** Why it cannot be part of a transaction, as a sentence; undefined if it can. A GET cannot. */
+  readonly alone: string | undefined;
+  /** Returns the answer, also as `Headed`; for a list the whole of it, which can be computed while it is sent; an `EventStream` if the answer is `events`. */
   run(call: OperationCall<P, Q, B>): unknown;
 }
 
@@ -42,13 +51,44 @@ export interface Example {
   readonly body?: JsonObject;
 }
 
+/** The engine as operations read it. What an operation does, it does by `operations`, which a dry run replaces. */
+export type EngineToRead = Omit<
+  Engine,
+  'begin' | 'close' | 'change' | 'exchange' | 'operations' | 'dryRun' | 'lookAtClock' | 'whileAtRest'
+>;
+
 /** One request for an operation. Its input has been read by the fields. */
 export interface OperationCall<P extends Fields = Fields, Q extends Fields = Fields, B extends Fields = Fields>
-  extends Services {
+  extends Omit<Services, 'engine'> {
+  readonly engine: EngineToRead;
+  /** What the request is carried out with. */
+  readonly operations: Operations;
   readonly params: InputOf<P>;
   readonly query: InputOf<Q>;
   readonly body: InputOf<B>;
   readonly context: RequestContext;
+}
+
+/** An answer with headers, such as a cookie. */
+export class Headed {
+  readonly value: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(value: unknown, headers: Headed['headers']) {
+    this.value = value;
+    this.headers = headers;
+  }
+}
+
+/** An answer in other types than JSON as well, by the type that the header Accept names. */
+export class Negotiated {
+  readonly value: unknown;
+  readonly texts: Readonly<Record<string, () => string>>;
+
+  constructor(value: unknown, texts: Negotiated['texts']) {
+    this.value = value;
+    this.texts = texts;
+  }
 }
 
 /** Events for one client. */
@@ -75,9 +115,12 @@ export interface Section {
   readonly operations: readonly Operation[];
 }
 
-type Defaults = 'params' | 'query' | 'body' | 'status' | 'example' | 'awaitsStart';
-type OperationSpec<P extends Fields, Q extends Fields, B extends Fields> = Omit<Operation<P, Q, B>, Defaults> &
-  Partial<Pick<Operation<P, Q, B>, Defaults>>;
+type Defaults = 'params' | 'query' | 'body' | 'status' | 'example' | 'awaitsStart' | 'isOpen' | 'alone';
+type OperationSpec<P extends Fields, Q extends Fields, B extends Fields> = Omit<Operation<P, Q, B>, Defaults | 'list'> &
+  Partial<Pick<Operation<P, Q, B>, Defaults>> & {
+    /** For a list: what identifies its records, its order and its limit. */
+    readonly list?: ListSpec;
+  };
 
 type NoFields = Readonly<Record<never, never>>;
 
@@ -86,14 +129,20 @@ export function operation<P extends Fields = NoFields, Q extends Fields = NoFiel
   spec: OperationSpec<P, Q, B>,
 ): Operation<P, Q, B>;
 export function operation(spec: OperationSpec<Fields, Fields, Fields>): Operation {
+  const members =
+    spec.method === 'GET' && spec.answer !== 'nothing' && spec.answer !== 'events' && membersOf(spec.answer);
+  const list = members ? listWith(members, spec.list) : undefined;
   const declared = {
     params: {},
-    query: {},
     body: {},
     status: 200,
     example: {},
     awaitsStart: spec.method !== 'GET',
+    isOpen: false,
+    alone: undefined,
     ...spec,
+    query: { ...spec.query, ...(list && wordsOf(list)) },
+    list,
   };
   for (const [name, field] of Object.entries({ ...declared.query, ...declared.body }))
     if (!field.required && field.initial === undefined && field.sometimes !== true)

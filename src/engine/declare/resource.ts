@@ -1,15 +1,16 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { JsonObject } from '../../lib/json.ts';
-import type { Facts, Topic, Touched } from '../facts/facts.ts';
+import type { Facts, Topic } from '../facts/facts.ts';
 import type { PasswordHashes } from '../passwords.ts';
 import type { IssueList, Issues } from './errors.ts';
 import type { Field, Fields } from './fields.ts';
 import type { Job } from './job.ts';
+import type { RecordChange } from './kept.ts';
 import type { Location } from './location.ts';
 import type { CurrentProblem, Problem } from './problem.ts';
 import type { Timetable } from './schedule.ts';
 import type { StartProgress } from './start-progress.ts';
-import type { Step } from './step.ts';
+import type { Running, Step } from './step.ts';
 
 // Records ------------------------------------------------------------------------------------------------------------
 
@@ -93,6 +94,22 @@ export interface Draft extends View {
   ): RecordOf<F>;
   /** `sent` is the body of the DELETE request; undefined when the record is removed together with another. */
   remove<F extends Fields>(of: Collection<F>, id: number, sent?: Readonly<Record<string, unknown>>): void;
+  /** The record of any stored resource. */
+  record(of: Collection | Singleton, id: number): RecordOf<Fields> | undefined;
+  /** Writes these records as they are, with their ids. They are checked, and they say everything that changes. */
+  give(changes: readonly RecordChange[]): void;
+  /** Like `give`, without the steps of hooks: for records whose removal left the machine as their subsystems have it. */
+  putBack(changes: readonly RecordChange[]): void;
+  /** Calls `make`, and returns what that does. */
+  noting(make: () => void): Noted;
+}
+
+/** What a part of a change does. */
+export interface Noted {
+  readonly changes: readonly RecordChange[];
+  readonly steps: readonly Step[];
+  /** Whether a job starts after the change. */
+  readonly isLater: boolean;
 }
 
 export interface Plan {
@@ -100,10 +117,16 @@ export interface Plan {
   first(step: Step): void;
   /** Runs after the subsystems have converged: for what cannot be taken back, or not easily. An act is the last. */
   last(step: Step): void;
-  /**
-   * Starts a job after the change is stored, for example a clean-up. A failure of the job does not affect the change.
-   */
-  afterwards(task: Task): void;
+  /** Starts a job after the change is stored, such as a clean-up. A failure of the job does not affect the change. */
+  afterwards(sequel: Sequel): void;
+}
+
+/** Acts that follow a change. The journal has them from the moment at which the change is stored. */
+export interface Sequel {
+  readonly title: string;
+  /** The record that the job belongs to. */
+  readonly subject: string;
+  readonly steps: readonly Step[];
 }
 
 /** The arguments of a resource's hooks for a record that is created or changed. */
@@ -128,6 +151,8 @@ export interface Removing<F extends Fields> extends World {
 /** What long-running requests can do. Only `change` occupies the queue. */
 export interface Operations {
   readonly world: World;
+  /** The account or key that makes the changes, as revisions show it. */
+  readonly actor: string;
   /** Milliseconds since 1970. */
   now(): number;
   hashPassword(password: string): Promise<PasswordHashes>;
@@ -135,6 +160,8 @@ export interface Operations {
   verifyPassword(password: string, against: string): Promise<boolean>;
   /** Submits one change to the queue: it is checked, applied to the machine and stored. */
   change<T>(title: string, make: (draft: Draft) => T): Promise<T>;
+  /** Like `change`, for one that is all that the request does. It may have to be confirmed, and is reverted otherwise. */
+  onlyChange<T>(title: string, make: (draft: Draft) => T): Promise<T>;
   /**
    * Runs a job and waits for it. `locks` name what it touches; jobs that share a lock run one after the other. When
    * `run` throws, its steps are undone in reverse order.
@@ -146,43 +173,50 @@ export interface Operations {
   background(task: Task): void;
   /** Asks the host and changes nothing. A dry run asks too. */
   ask<T>(title: string, question: (host: Host) => Promise<T>): Promise<T>;
-  /** Performs one step on the host that changes no records. */
-  perform(step: Step): Promise<void>;
+  /** Performs one step that changes no records. Returns what the machine answers, undefined in a dry run. */
+  perform<R>(step: Step<R>): Promise<R | undefined>;
   /**
    * Replaces the whole configuration, as one change. `wanted` receives the current configuration and that of a fresh
    * system and returns the new one. The replaced configuration is stored as a backup.
    */
   exchange(title: string, wanted: (current: Configuration, fresh: Configuration) => Configuration): Promise<void>;
+  /**
+   * Carries out several requests as one change. `run` passes each of them to `attempt`, and throws if one is refused. It
+   * can be called again when other changes came in between.
+   */
+  together<T>(title: string, run: (attempt: Attempt) => Promise<T>): Promise<T>;
 }
+
+/** Writes down what one request does, which sees what those before it did. If it throws, it leaves nothing. */
+export type Attempt = <R>(request: (operations: Operations) => Promise<R>) => Promise<R>;
 
 /** Every stored record, except those of resources that are `ofMachine`. */
 export type Configuration = ReadonlyMap<Collection | Singleton, readonly RecordOf<Fields>[]>;
 
-export interface Work {
-  step(step: Step): Promise<void>;
+export interface Work extends Running {
+  /** Performs a step. Returns what the machine answers, undefined in a dry run. */
+  step<R>(step: Step<R>): Promise<R | undefined>;
   /** Performs several steps that are known beforehand. After a crash the next start finds all of them. */
   steps(steps: readonly Step[]): Promise<void>;
   /** Asks the host and changes nothing. A dry run asks too. */
   ask<T>(title: string, question: (host: Host) => Promise<T>): Promise<T>;
-  /** Sets the progress that is shown for the job. */
-  progress(sentence: string): void;
   change<T>(make: (draft: Draft) => T): Promise<T>;
 }
 
+/** Work that goes on after the request or the schedule that started it, as a job. */
 export interface Task {
   readonly title: string;
   /** The record that the job belongs to, such as `tasks/cronjob/1`. */
   readonly subject: string;
   /** Whether it must not be started while another job of the same subject is running. */
   readonly alone?: boolean;
-  /** The facts that change with it and must be read again. */
-  readonly touches?: readonly Touched[];
-  /** Returns the result of the job. */
-  run(context: {
-    readonly host: Host;
-    readonly signal: AbortSignal;
-    progress(sentence: string): void;
-  }): Promise<JsonObject>;
+  /** As for `Operations.work`. */
+  readonly locks?: readonly string[];
+  /**
+   * Performs the steps and returns the result of the job. When it throws, the steps are undone in reverse order; a step
+   * that may fail without the others is caught here.
+   */
+  run(work: Work): Promise<JsonObject>;
 }
 
 // Kinds of resources -------------------------------------------------------------------------------------------------
@@ -210,6 +244,17 @@ export interface Quirks {
 interface Common<F extends Fields, Target> {
   readonly actions: readonly Action<Fields, unknown, Target>[];
   readonly path: string;
+  /** What people call it: on the command line, and in files. Resources of the API have one. */
+  readonly shortName?: string;
+  /**
+   * The field by whose value people name a record, or a text with fields such as `{dataset}@{name}`. By default the
+   * alias, the field that is unique, or the one that lists are ordered by.
+   */
+  readonly nameField?: string;
+  /** The fields that a table shows; by default those that a form shows at once. */
+  readonly columns?: readonly string[];
+  /** What people may also call records, and their names. */
+  readonly otherNames?: Readonly<Record<string, string>>;
   /** Name of one record, as in `No CIFS share has the id 7.` */
   readonly title: string;
   readonly description: string;
@@ -237,12 +282,16 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   onRemove?(removing: Removing<F>): void;
   /** Returns the live fields, and stored fields for which the machine has the current value. */
   present?(record: RecordOf<F>, world: World, runs: Runs): LiveOf<F> & Partial<RecordOf<F>>;
+  /** A consequence of a change that a client may not expect, for the header `X-Holdfast-Note`: a sentence in ASCII. */
+  note?(record: RecordOf<F>, view: View): string | undefined;
   /** What is wrong with the records: an expired certificate, or a folder that is missing. */
   problems?(records: readonly RecordOf<F>[], situation: Situation): readonly Problem[];
   /** Whether its records describe this particular machine, so that restoring a configuration does not change them. */
   readonly ofMachine: boolean;
   /** Runs when the daemon starts, before the configuration is applied to the machine. */
   atStart?(operations: Operations, progress: StartProgress): Promise<void>;
+  /** Values that only the machine knows, once the steps of the change have been performed. */
+  learns?(record: RecordOf<F>, facts: Facts): Partial<RecordOf<F>>;
   /** Synchronizes the records with the host whenever the facts of one of the topics were read again. */
   readonly follows?: { readonly topics: readonly Topic[]; keep(draft: Draft): void };
   /**
@@ -256,6 +305,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   locate?(record: RecordOf<F>, view: View): readonly Location[];
   /** Whether removing a volume removes the records on it: always, or if the request has `cascade`. Otherwise they stay. */
   readonly removedWithVolume?: 'always' | 'cascade';
+  /** Whether the bin keeps what is removed, if a request asks for that: removing it only takes it from the configuration. */
+  readonly binned?: true;
   /** Who uses the record now, as far as the machine knows, such as the initiators of an extent. */
   usedBy?(record: RecordOf<F>, view: View, host: Host): Promise<readonly string[]>;
 }
@@ -308,6 +359,8 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   check?(checking: Checking<F>): void;
   onSave?(saving: Saving<F>): void;
   present?(record: RecordOf<F>, world: World): LiveOf<F>;
+  /** As for a collection: a consequence that a client may not expect. */
+  note?(record: RecordOf<F>, view: View): string | undefined;
   /** What is wrong with the settings, such as a value that has no effect. */
   problems?(record: RecordOf<F>, situation: Situation): readonly Problem[];
   /** As for a collection: slow work that must not occupy the queue. */
@@ -360,6 +413,8 @@ export interface Hosted<F extends Fields = Fields, Item = unknown, R extends Fie
   create?(sent: SentOf<F>, scope: Scope, operations: Operations): Promise<string>;
   update?(item: Item, sent: SentOf<F>, scope: Scope, operations: Operations): Promise<Item>;
   remove?(item: Item, sent: SentOf<R>, scope: Scope, operations: Operations): Promise<void>;
+  /** Moves it to the bin, in place of `remove`. */
+  putAway?(item: Item, sent: SentOf<R>, scope: Scope, operations: Operations): Promise<void>;
 }
 
 export type Resource = Collection | Singleton | Hosted;
@@ -371,6 +426,8 @@ export interface Action<F extends Fields = Fields, I = unknown, Target = unknown
    * The path segment after the path of the record or resource, such as `run` or `scrub`. Empty for that path itself.
    */
   readonly segment: string;
+  /** The verb of the command line, where it is not the segment; empty if another command does the same. */
+  readonly verb?: string;
   readonly on: 'record' | 'resource';
   readonly title: string;
   readonly status: number;

@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import { cronTableField } from '../../lib/cron.ts';
+import { recalled } from '../../lib/recent.ts';
 import { messageOf } from '../../lib/text.ts';
 
 /** A recurring schedule: the five fields of cron notation, as stored in records. */
@@ -78,10 +79,11 @@ export function nextRun(timetable: Timetable, after: number, zone: string): numb
 const mostTries = 400;
 
 function nextOf(schedule: SparseSchedule, after: number, zone: string): number | undefined {
-  const cron = cronOf(schedule, zone);
+  const cron = cronOf(cronLine(schedule), zone);
   let next = cron.nextRun(new Date(after));
+  const { everyWeeks = 1 } = schedule;
   for (let tries = 0; next !== null && tries < mostTries; tries += 1) {
-    if (weekOf(next.getTime(), zone) % (schedule.everyWeeks ?? 1) === 0) return next.getTime();
+    if (everyWeeks === 1 || weekOf(next.getTime(), zone) % everyWeeks === 0) return next.getTime();
     next = cron.nextRun(next);
   }
   return undefined;
@@ -104,25 +106,49 @@ export function scheduleProblem(schedule: Schedule): string | undefined {
   }
 }
 
-function cronOf(schedule: Schedule, zone: string): Cron {
-  const domAndDow = [schedule.daymonth, schedule.dayweek].some((part) => part.trimStart().startsWith('*'));
-  return new Cron(cronLine(schedule), { mode: '5-part', timezone: zone, domAndDow, fixedTimeRule: 'no-wildcard' });
+/** Parsing a schedule takes several times as long as computing its next run. */
+const crons = new Map<string, Cron>();
+const mostCrons = 2000;
+
+function cronOf(line: string, zone: string): Cron {
+  return recalled(crons, `${zone} ${line}`, mostCrons, () => {
+    const [, , daymonth, , dayweek] = line.split(' ');
+    const domAndDow = [daymonth, dayweek].some((part) => part?.startsWith('*') === true);
+    return new Cron(line, { mode: '5-part', timezone: zone, domAndDow, fixedTimeRule: 'no-wildcard' });
+  });
+}
+
+/** Making a formatter takes a hundred times as long as using it. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+const mostFormats = 20;
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  return recalled(
+    formats,
+    zone,
+    mostFormats,
+    () =>
+      new Intl.DateTimeFormat('en-GB', {
+        timeZone: zone,
+        hourCycle: 'h23',
+        year: 'numeric',
+        month: '2-digit',
+        day: '2-digit',
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+        timeZoneName: 'longOffset',
+      }),
+  );
 }
 
 /** A time in ISO 8601 with the offset of a time zone: `2026-03-29T03:30:00+02:00`. */
 export function timeIn(zone: string, at: number): string {
-  const format = new Intl.DateTimeFormat('en-GB', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    timeZoneName: 'longOffset',
-  });
-  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  const parts = new Map(
+    formatOf(zone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, value]),
+  );
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? '';
   const offset = part('timeZoneName').replace('GMT', '') || '+00:00';
   return `${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}${offset}`;

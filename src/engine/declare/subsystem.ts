@@ -2,11 +2,13 @@ import type { GroupSpec, UserSpec } from '../../host/ports/accounts.ts';
 import type { Outcome } from '../../host/ports/commands.ts';
 import type { Encoding } from '../../host/ports/files.ts';
 import type { LinkGoal, Medium } from '../../host/ports/network.ts';
+import type { ServiceState } from '../../host/ports/services.ts';
 import type { TargetModel } from '../../host/ports/targets.ts';
 import type { Endpoint } from '../../host/ports/web.ts';
 import type { Facts, Topic } from '../facts/facts.ts';
 import type { Kept } from './kept.ts';
 import type { Problem } from './problem.ts';
+import type { Adoption } from './proposal.ts';
 import type { View } from './resource.ts';
 
 /**
@@ -24,6 +26,8 @@ export interface Subsystem {
   readonly uses?: readonly Topic[];
   /** Other configuration files of the subsystem, and how to recognise content that was not written by hand. */
   readonly local?: readonly LocalConfiguration[];
+  /** How a configuration that was made by hand is read; absent if it is not. */
+  readonly adopts?: Adoption;
   /** Subsystems that must be applied before this one. */
   readonly after?: readonly string[];
   render(view: View, facts: Facts): Desired;
@@ -113,6 +117,21 @@ export interface DesiredService {
    * Settings that the service reads only when it starts: when this text changes, it restarts, whatever `onChange` is.
    */
   readonly readAtStart?: string;
+  /**
+   * The part of the files that it reads again at a reload, where that is not all of them: while this text stays the same,
+   * it is not reloaded.
+   */
+  readonly readAtReload?: string;
+  /** Whether its program may end by itself when its work is done, such as upsmon after it has shut the machine down. */
+  readonly mayEnd?: boolean;
+}
+
+/**
+ * Whether a service has ended by itself, as it may. It is then not started again until a request says so or one of its
+ * files changes. One that was also disabled was ended by somebody else.
+ */
+export function hasEndedAsItMay({ mayEnd = false }: DesiredService, state: ServiceState | undefined): boolean {
+  return mayEnd && state?.enabled === true && !state.running && state.phase === undefined;
 }
 
 /** Sorts the subsystems so that each comes after those in its `after`. Throws for cycles and unknown names. */

@@ -1,9 +1,10 @@
 import type { KnownAccounts } from '../../host/ports/accounts.ts';
 import type { BootEnvironment } from '../../host/ports/boot-environments.ts';
-import type { Disk } from '../../host/ports/disks.ts';
+import type { Disk, DiskHealth } from '../../host/ports/disks.ts';
 import type { Membership } from '../../host/ports/domain.ts';
 import type { Host } from '../../host/ports/index.ts';
 import type { RunningJail } from '../../host/ports/jails.ts';
+import type { MemorySize } from '../../host/ports/machine.ts';
 import type { NetworkState } from '../../host/ports/network.ts';
 import type { PluginStatus } from '../../host/ports/plugins.ts';
 import type { ServiceState } from '../../host/ports/services.ts';
@@ -40,8 +41,9 @@ export interface Facts {
 
 /** Facts that are slow to read and change rarely. */
 export interface Condition {
-  /** Names of the disks that report a failure themselves. */
-  readonly failingDisks: readonly string[];
+  /** What the disks report by SMART, without those that sleep. */
+  readonly health: readonly DiskHealth[];
+  readonly memory: MemorySize;
   /** Offset from the time servers in seconds; undefined if none responds. */
   readonly clockOffset: number | undefined;
   /** Number of packages that an update would install. */
@@ -91,6 +93,13 @@ export const promptTopics: readonly Topic[] = topics.filter((topic) => !slowTopi
 /** A look at all of storage rests for this many times its duration: ten thousand datasets must not keep a machine busy. */
 const restAfter = 20;
 
+/**
+ * Without readers, a look at all of storage rests for this many times its duration, up to these milliseconds: some changes
+ * send no event, such as an unmount by hand.
+ */
+const restUnread = 200;
+const longestUnread = 600_000;
+
 /** The age of a look, in milliseconds, after which reading its facts starts another one in the background. */
 const freshFor: Readonly<Record<Topic, number>> = {
   accounts: 60_000,
@@ -118,9 +127,13 @@ export class FactKeeper {
   readonly #changed: (topic: Topic) => void;
   /** When the last successful look at each topic began and how long it took, in milliseconds. */
   readonly #looked = new Map<Topic, { readonly at: number; readonly took: number }>();
+  /** When the last successful look at each topic began; unlike the above also while another one is made. */
+  readonly #seen = new Map<Topic, number>();
   readonly #looks: ReadonlyMap<Topic, SharedLook<void>>;
   readonly #storage: StorageLooks;
   readonly #paths: PathLooks;
+  /** The devices of pools when the disks were read, which say what uses them; undefined before both were read. */
+  #disksUnder: string | undefined;
 
   constructor(
     host: Host,
@@ -130,6 +143,8 @@ export class FactKeeper {
       paths: () => readonly string[];
       now: () => number;
       changed: (topic: Topic) => void;
+      /** Resolves when no change is being applied. */
+      atRest?: () => Promise<void>;
     },
   ) {
     this.#host = host;
@@ -148,6 +163,7 @@ export class FactKeeper {
     this.#storage = new StorageLooks(host.zfs, {
       now: options.now,
       changed: () => this.#keep('storage', { storage: this.#storage.storage }),
+      ...(options.atRest && { atRest: options.atRest }),
     });
     this.#paths = new PathLooks({
       files: host.files,
@@ -161,7 +177,7 @@ export class FactKeeper {
       accounts: { users: [], groups: [], shells: [] },
       bootEnvironments: undefined,
       bootPool: undefined,
-      condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
+      condition: { health: [], memory: { total: 0, available: 0 }, clockOffset: undefined, updates: 0 },
       disks: [],
       importable: [],
       jails: new Map(),
@@ -178,6 +194,11 @@ export class FactKeeper {
     return this.#facts;
   }
 
+  /** When the last successful look at each topic began, in milliseconds since 1970. A look at a part does not count. */
+  get seen(): ReadonlyMap<Topic, number> {
+    return this.#seen;
+  }
+
   /** Returns the facts, and reads `topic` again in the background if its last look is old. */
   glance(topic: Topic): Facts {
     const { at, took } = this.#looked.get(topic) ?? { at: 0, took: 0 };
@@ -189,6 +210,13 @@ export class FactKeeper {
     return this.#facts;
   }
 
+  /** Reads everything in the storage in the background, or only these pools and datasets if that was read lately. */
+  glanceAtStorage(subjects: readonly ZfsSubject[]): void {
+    const { at, took } = this.#looked.get('storage') ?? { at: 0, took: 0 };
+    if (this.#now() - at > Math.min(longestUnread, restUnread * took)) this.glance('storage');
+    else this.renew(...subjects).catch(() => {});
+  }
+
   /** Looks at these paths in the background. */
   glanceAt(paths: readonly string[]): void {
     this.#paths.soon(paths);
@@ -196,21 +224,34 @@ export class FactKeeper {
 
   /** Reads these topics, pools and datasets from the host now. */
   async renew(...touched: readonly Touched[]): Promise<void> {
+    const before = this.#storage.storage;
     const whole = new Set(touched.filter((one) => typeof one === 'string'));
     const subjects = whole.has('storage') ? [] : touched.filter(isSubject);
     await Promise.all([...whole].map((topic) => this.#looks.get(topic)?.ask()));
     if (subjects.length > 0) await this.#orOld(this.#storage.renew(subjects).then(() => this.#paths.follow()));
     const paths = touched.filter(isPath).map(({ path }) => path);
     if (paths.length > 0) await this.#paths.renew(paths);
+    // What was read together fits together, also at the start.
+    if (whole.has('disks') && before !== noStorage)
+      this.#disksUnder = devicesOf(touched.length === 1 ? before : this.#storage.storage);
   }
 
-  /**
-   * Reads what events of pools name, unless a look has seen it already; also the disks, if a pool has got or lost one.
-   */
+  /** Reads what events of pools name, unless a look has seen it already. */
   async heed(events: readonly ZfsEvent[]): Promise<void> {
-    const before = devicesOf(this.#storage.storage);
     await this.#orOld(this.#storage.heed(events).then(() => this.#paths.follow()));
-    if (devicesOf(this.#storage.storage) !== before) await this.renew('disks');
+    await this.#followDevices();
+  }
+
+  /** Reads the disks if a pool has got or lost one since. */
+  async #followDevices(): Promise<void> {
+    const devices = devicesOf(this.#storage.storage);
+    this.#disksUnder ??= devices;
+    if (devices !== this.#disksUnder) await this.renew('disks');
+  }
+
+  /** Reads the states of the services if one of these is known. */
+  async heedServices(names: readonly string[]): Promise<void> {
+    if (names.some((name) => this.#serviceNames.includes(name))) await this.renew('services');
   }
 
   /** After a partial look that failed, the next reader starts a look at everything. */
@@ -230,8 +271,11 @@ export class FactKeeper {
     if (topic === 'storage') {
       await this.#storage.renewAll();
       await this.#paths.follow();
+      // Not every change sends an event, and the event of another may come after this look.
+      this.#followDevices().catch(() => {});
     } else this.#keep(topic, await this.#gather(topic));
     this.#looked.set(topic, { at, took: this.#now() - at });
+    this.#seen.set(topic, at);
   }
 
   #keep(topic: Topic, part: Partial<Facts>): void {
@@ -248,12 +292,13 @@ export class FactKeeper {
       case 'bootEnvironments':
         return { bootEnvironments: await bootEnvironments.list(), bootPool: await bootEnvironments.pool() };
       case 'condition': {
-        const [failingDisks, clockOffset, updates] = await Promise.all([
-          disks.failing(),
+        const [health, memory, clockOffset, updates] = await Promise.all([
+          disks.health(),
+          machine.memory(),
           machine.clockOffset(),
           machine.updates(),
         ]);
-        return { condition: { failingDisks, clockOffset, updates: updates.length } };
+        return { condition: Object.freeze({ health, memory, clockOffset, updates: updates.length }) };
       }
       case 'disks':
         return { disks: await disks.list(), importable: await zfs.importable() };

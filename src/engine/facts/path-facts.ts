@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Files } from '../../host/ports/files.ts';
 import { memo } from '../../lib/memo.ts';
+import { isWithin } from '../../lib/path.ts';
 import { absenceOf, poolOf } from './places.ts';
 import { SharedLook } from './shared-look.ts';
 import type { Storage } from './storage-facts.ts';
@@ -34,7 +35,7 @@ export class PathLooks {
   readonly #parts: PathLooksParts;
   #missing: ReadonlySet<string> = new Set();
   #lookedAt = 0;
-  #mounts = '';
+  #mounts: Mounts = new Map();
   /** A look at a path that has not ended in time. Another one could block the daemon. */
   #stuck: Promise<unknown> | undefined;
   readonly #waiting = new Set<string>();
@@ -68,14 +69,21 @@ export class PathLooks {
     }, collecting).unref();
   }
 
-  /** Called when facts of the storage were read. Resolves when the paths are known for the current mounts. */
+  /**
+   * Called when facts of the storage were read. Resolves when the paths are known for the current mounts: those below a
+   * mount point that came or went are looked at, and not the hundreds of others.
+   */
   async follow(): Promise<void> {
-    const mounts = mountsOf(this.#parts.storage().datasets);
-    const isNew = mounts !== this.#mounts;
+    const { named, now, storage } = this.#parts;
+    const mounts = mountsOf(storage().datasets);
+    const changed = changedMounts(this.#mounts, mounts);
     this.#mounts = mounts;
-    if (!isNew && this.#parts.now() - this.#lookedAt < restBetween) return;
-    const look = this.#looks.ask('all');
-    if (isNew) await look;
+    const isDue = now() - this.#lookedAt >= restBetween;
+    if (this.#lookedAt === 0) return await this.#looks.ask('all');
+    const paths =
+      changed.length === 0 ? [] : named().filter((path) => changed.some((mountpoint) => isWithin(path, mountpoint)));
+    if (paths.length > 0) await this.#looks.ask(paths);
+    if (isDue) void this.#looks.ask('all').catch(() => {});
   }
 
   async #look(scope: readonly string[] | 'all'): Promise<void> {
@@ -92,9 +100,10 @@ export class PathLooks {
     changed();
   }
 
-  async #isMissing(path: string, storage: Storage): Promise<boolean> {
-    if (this.#stuck !== undefined || absenceOf({ path }, storage) !== undefined) return false;
-    if (!answering.has(storage.pools.get(poolOf(path))?.health ?? '')) return false;
+  async #isMissing(path: string, { pools, datasets }: Storage): Promise<boolean> {
+    // What an earlier look found missing must not decide: the path would be missing at every second look only.
+    if (this.#stuck !== undefined || absenceOf({ path }, { pools, datasets }) !== undefined) return false;
+    if (!answering.has(pools.get(poolOf(path))?.health ?? '')) return false;
     const looking = this.#parts.files.kind(path).then(
       (kind) => kind === undefined,
       () => false,
@@ -114,9 +123,18 @@ export class PathLooks {
   }
 }
 
-/** What is mounted where, as a text to compare. */
-const mountsOf = memo((datasets: Storage['datasets']): string =>
-  [...datasets.values()]
-    .flatMap(({ name, mountpoint }) => (mountpoint === undefined ? [] : [`${name} ${mountpoint}`]))
-    .join('\n'),
+/** What is mounted, by mount point. */
+type Mounts = ReadonlyMap<string, string>;
+
+const mountsOf = memo(
+  (datasets: Storage['datasets']): Mounts =>
+    new Map(
+      [...datasets.values()].flatMap(({ name, mountpoint }) => (mountpoint === undefined ? [] : [[mountpoint, name]])),
+    ),
 );
+
+/** The mount points at which something else is mounted than before, or nothing any more. */
+function changedMounts(before: Mounts, after: Mounts): readonly string[] {
+  if (before === after) return [];
+  return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path));
+}

@@ -11,7 +11,7 @@ interface Mounts extends Pick<Storage, 'datasets'>, Partial<Pick<Storage, 'missi
 export interface Absence {
   readonly of: 'volume' | 'dataset' | 'path';
   readonly name: string;
-  readonly state: 'missing' | 'not mounted';
+  readonly state: 'missing' | 'not mounted' | 'locked';
 }
 
 /**
@@ -24,10 +24,13 @@ export function absenceOf(place: Location, { pools, datasets, missing }: Mounts)
   const isMounted = (dataset: string) => datasets.get(dataset)?.mountpoint !== undefined;
   if (!pools.has(volume)) return { of: 'volume', name: volume, state: 'missing' };
   if (!isMounted(volume)) return { of: 'volume', name: volume, state: 'not mounted' };
+  const state = (dataset: string) => (datasets.get(dataset)?.key === 'unavailable' ? 'locked' : 'not mounted');
   if ('dataset' in place && !datasets.has(name)) return { of: 'dataset', name, state: 'missing' };
+  const found = datasets.get(name);
+  if (found?.kind === 'volume' && found.key === 'unavailable') return { of: 'dataset', name, state: 'locked' };
   for (let dataset = name; dataset !== ''; dataset = dataset.slice(0, Math.max(0, dataset.lastIndexOf('/'))))
     if (datasets.get(dataset)?.kind === 'filesystem') {
-      if (!isMounted(dataset)) return { of: 'dataset', name: dataset, state: 'not mounted' };
+      if (!isMounted(dataset)) return { of: 'dataset', name: dataset, state: state(dataset) };
       break;
     }
   return 'path' in place && missing?.has(place.path) === true
@@ -41,15 +44,16 @@ export function absence(place: Location, mounts: Mounts): string | undefined {
   return found && `the ${found.of} ${found.name} is ${found.state}`;
 }
 
-/** The names of all volumes and of what is missing or not mounted: what `absence` depends on, as a key for caches. */
+/** The names of all volumes and of what is missing, locked or not mounted: what `absence` depends on, as a key for caches. */
 export function mountState({ pools, datasets, missing }: Storage): string {
   return [...pools.keys(), '', ...notMounted(datasets), '', ...missing].join('\n');
 }
 
 const notMounted = memo((datasets: Storage['datasets']) =>
-  [...datasets.values()].flatMap(({ name, kind, mountpoint }) =>
-    kind === 'filesystem' && mountpoint === undefined ? [name] : [],
-  ),
+  [...datasets.values()].flatMap(({ name, kind, mountpoint, key }) => {
+    if (key === 'unavailable') return [`${name} is locked`];
+    return kind === 'filesystem' && mountpoint === undefined ? [name] : [];
+  }),
 );
 
 /** The storage when something has been made at this path. */

@@ -13,6 +13,7 @@ export interface KnownSnapshot extends Snapshot {
 interface Part {
   readonly stamp: string;
   readonly byName: ReadonlyMap<string, KnownSnapshot>;
+  readonly newest: KnownSnapshot | undefined;
 }
 
 /**
@@ -43,6 +44,12 @@ export class SnapshotIndex {
   /** The snapshots of one dataset, the oldest first. */
   of(dataset: string): readonly KnownSnapshot[] {
     return [...(this.#parts.get(dataset)?.byName.values() ?? [])];
+  }
+
+  /** How many snapshots a dataset has, and the newest of them. */
+  summaryOf(dataset: string): { readonly count: number; readonly newest: KnownSnapshot | undefined } {
+    const { byName, newest } = this.#parts.get(dataset) ?? unlisted;
+    return { count: byName.size, newest };
   }
 
   /** The names of those among these datasets whose snapshots changed since they were listed. */
@@ -80,12 +87,12 @@ export interface Listing {
 }
 
 /** No dataset has this stamp. */
-const unlisted: Part = { stamp: '', byName: new Map() };
+const unlisted: Part = { stamp: '', byName: new Map(), newest: undefined };
 
 function partOf({ kind, snapshotStamp }: Dataset, snapshots: readonly Snapshot[]): Part {
   const known = snapshots.map((one, index): [string, KnownSnapshot] => [
     one.name,
     Object.freeze({ ...one, id: `${one.dataset}@${one.name}`, kind, newest: index === snapshots.length - 1 }),
   ]);
-  return { stamp: snapshotStamp, byName: new Map(known) };
+  return { stamp: snapshotStamp, byName: new Map(known), newest: known.at(-1)?.[1] };
 }

@@ -1,4 +1,6 @@
-import type { Dataset, Pool, Zfs, ZfsEvent, ZfsSubject } from '../../host/ports/zfs.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Dataset, isInBin, type Pool, type Zfs, type ZfsEvent, type ZfsSubject } from '../../host/ports/zfs.ts';
+import { isWithin } from '../../lib/path.ts';
 import { SharedLook } from './shared-look.ts';
 import { type Listing, SnapshotIndex } from './snapshot-index.ts';
 
@@ -6,6 +8,8 @@ export interface Storage {
   readonly pools: ReadonlyMap<string, Pool>;
   /** By full name, parents before children. */
   readonly datasets: ReadonlyMap<string, Dataset>;
+  /** The same for the bins of the pools and what is in them, which is nowhere else. */
+  readonly binned: ReadonlyMap<string, Dataset>;
   readonly snapshots: SnapshotIndex;
   /** Paths that records name and where nothing is, although what they lie on is mounted. */
   readonly missing: ReadonlySet<string>;
@@ -14,6 +18,7 @@ export interface Storage {
 export const noStorage: Storage = Object.freeze({
   pools: new Map(),
   datasets: new Map(),
+  binned: new Map(),
   snapshots: SnapshotIndex.empty,
   missing: new Set<string>(),
 });
@@ -28,6 +33,25 @@ interface Mark {
 const mostSubjects = 200;
 
 /**
+ * In a stream of events, a look that they cause is followed by a pause of this many times its duration, up to these
+ * milliseconds.
+ */
+const restAfterEvents = 3;
+const longestRest = 5_000;
+
+/**
+ * Milliseconds for which events have to go on until they are a stream, and without one until the next is not part of it.
+ * What a single program does, such as a replication, is seen without a pause.
+ */
+const streamAfter = 30_000;
+const streamEndsAfter = 10_000;
+
+/** Milliseconds that a look at events waits for changes that are being applied. */
+const longestWait = 2_000;
+
+const pause = (milliseconds: number) => wait(milliseconds, undefined, { ref: false });
+
+/**
  * The facts about pools, datasets and snapshots, read by subject. A change of `tank/media` reads that dataset and its
  * parents, whose space it shares, but not the 450 other datasets. A look at everything is made at the start, after an
  * import, and in the background when the facts are old, because some changes send no event.
@@ -39,6 +63,8 @@ const mostSubjects = 200;
  */
 export class StorageLooks {
   #storage: Storage = noStorage;
+  /** With those in the bins. */
+  #datasets: Storage['datasets'] = noStorage.datasets;
   #isPartial = false;
   #count = 0;
   /** The last look at everything that has ended. */
@@ -51,6 +77,7 @@ export class StorageLooks {
   readonly #zfs: Zfs;
   readonly #now: () => number;
   readonly #changed: () => void;
+  readonly #atRest: () => Promise<void>;
   readonly #everything = new SharedLook<void>(
     () => this.#lookAtEverything(),
     () => {},
@@ -59,11 +86,21 @@ export class StorageLooks {
     (subjects) => this.#lookAt(subjects),
     (a, b) => [...a, ...b],
   );
+  readonly #events = new SharedLook<readonly ZfsEvent[]>(
+    (events) => this.#lookAfter(events),
+    (a, b) => [...a, ...b],
+  );
+  /** Until when, in milliseconds since 1970, no look is made because of events. */
+  #restsUntil = 0;
+  /** When the first of the events that go on now was looked at, and when the last look at them ended. */
+  #stream = { since: 0, until: 0 };
 
-  constructor(zfs: Zfs, options: { now: () => number; changed: () => void }) {
+  /** `atRest` resolves when no change of Holdfast itself is being applied. */
+  constructor(zfs: Zfs, options: { now: () => number; changed: () => void; atRest?: () => Promise<void> }) {
     this.#zfs = zfs;
     this.#now = options.now;
     this.#changed = options.changed;
+    this.#atRest = options.atRest ?? (async () => {});
   }
 
   get storage(): Storage {
@@ -93,15 +130,35 @@ export class StorageLooks {
 
   /**
    * Reads what events name, unless a look that began after the event has read it: most events are of our own changes.
+   *
+   * Other programs can cause events without end, such as `zfs receive` of many datasets. The looks at them have pauses,
+   * so that they do not use up the processor, and changes do not wait for them. A look waits for changes that are being
+   * applied, because the events come before those have ended, and each of them ends with a look of its own.
    */
-  async heed(events: readonly ZfsEvent[]): Promise<void> {
-    const unseen = events.filter(({ subject, at }) => !this.#hasSeen(subject, at)).map(({ subject }) => subject);
-    if (unseen.length === 0) return;
-    const subjects = unseen.filter((subject) => subject !== 'everything');
-    await (subjects.length < unseen.length ? this.renewAll() : this.renew(subjects));
+  heed(events: readonly ZfsEvent[]): Promise<void> {
+    return events.every((event) => this.#hasSeen(event)) ? Promise.resolve() : this.#events.ask(events);
   }
 
-  #hasSeen(subject: ZfsEvent['subject'], at: number): boolean {
+  async #lookAfter(events: readonly ZfsEvent[]): Promise<void> {
+    const rest = this.#restsUntil - this.#now();
+    if (rest > 0) await pause(rest);
+    await Promise.race([this.#atRest(), pause(longestWait)]);
+    const unseen = events.filter((event) => !this.#hasSeen(event)).map(({ subject }) => subject);
+    if (unseen.length === 0) return;
+    const begun = this.#now();
+    const since = begun - this.#stream.until > streamEndsAfter ? begun : this.#stream.since;
+    const subjects = unseen.filter((subject) => subject !== 'everything');
+    try {
+      await (subjects.length < unseen.length ? this.renewAll() : this.#lookAt(unique(subjects)));
+    } finally {
+      const until = this.#now();
+      this.#stream = { since, until };
+      if (until - since > streamAfter)
+        this.#restsUntil = until + Math.min(longestRest, restAfterEvents * (until - begun));
+    }
+  }
+
+  #hasSeen({ subject, at }: ZfsEvent): boolean {
     if (subject === 'everything') return this.#whole.at > at;
     if ('pool' in subject) return this.#markOf(this.#poolMarks, subject.pool).at > at;
     if (subject.below !== true) return this.#markOf(this.#marks, subject.dataset).at > at;
@@ -121,13 +178,13 @@ export class StorageLooks {
     this.#isPartial = false;
     const mark = this.#begin();
     const [pools, datasets] = await Promise.all([this.#zfs.pools(), this.#zfs.datasets()]);
-    const listed = await this.#listed(datasets, { isAll: true });
+    const listed = await this.#listed(datasets, 'all');
     const old = this.#storage;
     const wholePools = new Map(pools.map((pool) => [pool.name, pool]));
     const wholeDatasets = new Map(datasets.map((one) => [one.name, one]));
     this.#dropRemoved(mark, wholeDatasets);
     keepNewer(this.#poolMarks, mark, wholePools, old.pools);
-    keepNewer(this.#marks, mark, wholeDatasets, old.datasets);
+    keepNewer(this.#marks, mark, wholeDatasets, this.#datasets);
     this.#whole = mark;
     const seen = datasets.filter((one) => wholeDatasets.get(one.name) === one);
     this.#keep(inOrder(wholePools), inOrder(wholeDatasets), seen, listed);
@@ -148,17 +205,16 @@ export class StorageLooks {
       poolNames.length === 0 ? [] : this.#zfs.pools(poolNames),
       alone.length + trees.length === 0 ? [] : this.#zfs.datasets({ names: alone, trees }),
     ]);
-    const listed = await this.#listed(found, { isAll: false });
+    const made = new Set(subjects.flatMap((one) => ('dataset' in one && one.isNew === true ? [one.dataset] : [])));
+    const listed = await this.#listed(found, made);
     const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, poolNames);
     // The children of a removed dataset were removed with it.
     const there = new Set(found.map(({ name }) => name));
     const gone = alone.filter((name) => !there.has(name));
     const roots = [...trees, ...gone];
-    const below = [...this.#storage.datasets.keys(), ...there].filter((name) =>
-      roots.some((root) => isAtOrBelow(name, root)),
-    );
-    const datasets = this.#merged(this.#marks, mark, this.#storage.datasets, found, [...alone, ...below]);
-    for (const root of roots) this.#treeMarks.set(root, mark);
+    const below = [...this.#datasets.keys(), ...there].filter((name) => roots.some((root) => isWithin(name, root)));
+    const datasets = this.#merged(this.#marks, mark, this.#datasets, found, [...alone, ...below]);
+    for (const root of roots) if (this.#markOf(this.#treeMarks, root).look < mark.look) this.#treeMarks.set(root, mark);
     this.#isPartial = true;
     this.#keep(
       newPools,
@@ -168,12 +224,19 @@ export class StorageLooks {
     );
   }
 
-  /** The snapshots of the datasets whose snapshots changed. */
-  async #listed(datasets: readonly Dataset[], { isAll }: { readonly isAll: boolean }): Promise<Listing> {
+  /** The snapshots of the datasets whose snapshots changed: of all that there are, or of some, these of them new. */
+  async #listed(found: readonly Dataset[], made: ReadonlySet<string> | 'all'): Promise<Listing> {
+    const datasets = found.filter(({ name }) => !isInBin(name));
     const stale = this.#storage.snapshots.stale(datasets);
-    const everything = isAll && stale.length === datasets.length;
-    const snapshots = stale.length === 0 ? [] : await this.#zfs.snapshots(everything ? undefined : stale);
-    return { of: new Set(stale), snapshots };
+    if (made === 'all' && stale.length === datasets.length)
+      return { of: new Set(stale), snapshots: stale.length === 0 ? [] : await this.#zfs.snapshots() };
+    const without = new Set(
+      made === 'all'
+        ? []
+        : datasets.filter((one) => one.isUntouched === true && made.has(one.name)).map((one) => one.name),
+    );
+    const asked = stale.filter((name) => !without.has(name));
+    return { of: new Set(stale), snapshots: asked.length === 0 ? [] : await this.#zfs.snapshots(asked) };
   }
 
   /**
@@ -206,16 +269,20 @@ export class StorageLooks {
         this.#treeMarks.delete(root);
         continue;
       }
-      for (const name of [...found.keys()])
-        if (isAtOrBelow(name, root) && !this.#storage.datasets.has(name)) found.delete(name);
+      for (const name of [...found.keys()]) if (isWithin(name, root) && !this.#datasets.has(name)) found.delete(name);
     }
   }
 
-  #keep(pools: Storage['pools'], datasets: Storage['datasets'], looked: readonly Dataset[], listed: Listing): void {
+  #keep(pools: Storage['pools'], all: Storage['datasets'], looked: readonly Dataset[], listed: Listing): void {
+    this.#datasets = all;
+    const hasBin = [...all.keys()].some(isInBin);
+    const datasets = hasBin ? new Map([...all].filter(([name]) => !isInBin(name))) : all;
+    const seen = hasBin ? looked.filter(({ name }) => !isInBin(name)) : looked;
     this.#storage = Object.freeze({
       pools,
       datasets,
-      snapshots: this.#storage.snapshots.renewed(datasets, looked, listed),
+      binned: hasBin ? new Map([...all].filter(([name]) => isInBin(name))) : noStorage.binned,
+      snapshots: this.#storage.snapshots.renewed(datasets, seen, listed),
       missing: this.#storage.missing,
     });
     this.#changed();
@@ -249,12 +316,12 @@ function withThoseAbove(name: string): readonly string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
+function unique(subjects: readonly ZfsSubject[]): readonly ZfsSubject[] {
+  return [...new Map(subjects.map((subject) => [JSON.stringify(subject), subject])).values()];
+}
+
 /** The names that are not below another one of these names. */
 function outermost(names: readonly string[]): readonly string[] {
   const all = [...new Set(names)];
-  return all.filter((name) => !all.some((other) => other !== name && isAtOrBelow(name, other)));
-}
-
-function isAtOrBelow(name: string, root: string): boolean {
-  return name === root || name.startsWith(`${root}/`);
+  return all.filter((name) => !all.some((other) => other !== name && isWithin(name, other)));
 }

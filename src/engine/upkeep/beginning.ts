@@ -18,6 +18,7 @@ import type { Originals } from '../plan/originals.ts';
 import { recover } from '../plan/recovery.ts';
 import type { StepKind } from '../plan/steps.ts';
 import type { Following } from './following.ts';
+import type { Jobs } from './jobs.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { Renewal } from './renewal.ts';
 import type { Schedules } from './schedules.ts';
@@ -39,6 +40,7 @@ interface BeginningParts {
   readonly schedules: Schedules;
   readonly startup: Startup;
   readonly events: EventBus;
+  readonly jobs: Jobs;
   readonly log: Log;
   readonly now: () => number;
   readonly renew: Renewal;
@@ -76,8 +78,9 @@ export class Beginning {
    * follow later.
    */
   async begin(): Promise<void> {
-    const { configuration, changes, following, keeper, originals, patience, reconciler, settled, startup, store } =
+    const { configuration, changes, following, keeper, originals, patience, reconciler, settled, startup } =
       this.#parts;
+    const { jobs, store } = this.#parts;
     await startup.each('reading', promptTopics, topicTitle, (topic) => keeper.renew(topic));
     await this.#spareAccounts();
     await originals.load();
@@ -90,16 +93,25 @@ export class Beginning {
     // Plans that were cut short may concern what lies on a volume that comes later.
     const cutShort = unfinishedPlans(store, configuration.resources);
     let rest: () => Promise<void> = async () => {};
+    const unclean = new Set<string>();
     const finish = async () => {
-      rest = await this.#recover(cutShort);
+      rest = await this.#recover(cutShort, unclean);
     };
+    const jobsEnd = () => jobs.recovered((request) => store.revisionOf(request) !== undefined, unclean);
     if (inTime) await startup.during('finishing what was cut short', finish);
-    else void resources.then(() => changes.maintain('finish what was cut short', finish)).then(() => rest());
+    else
+      void resources
+        .then(() => changes.maintain('finish what was cut short', finish))
+        .then(() => rest())
+        .finally(jobsEnd);
     startup.enter('configuring');
     for (const topic of topics) await following.followAll(topic);
     await startup.during('saving original files', () => reconciler.secureOriginals(isFresh));
-    await this.#apply();
-    if (inTime) await rest();
+    await this.#apply(isFresh);
+    if (inTime) {
+      await rest();
+      jobsEnd();
+    }
     store.settle();
     this.#watch();
     if (inTime) {
@@ -118,24 +130,26 @@ export class Beginning {
   }
 
   /** Applies the configuration to the machine, and from then on follows what changes there. */
-  async #apply(): Promise<void> {
+  async #apply(isFresh: boolean): Promise<void> {
     const { changes, following, keeper, reconciler, startup } = this.#parts;
     const before = keeper.facts;
     const touched = new Set<Topic>();
     // In the queue, because jobs that import pools may write records at the same time.
-    await changes.operate('apply the configuration', () => reconciler.begin(startup, touched), atStart);
+    await changes.operate('apply the configuration', () => reconciler.begin(startup, touched, { isFresh }), atStart);
     following.begin();
     if (touched.size > 0) await startup.each('reading again', [...touched], topicTitle, (topic) => keeper.renew(topic));
     const after = keeper.facts;
     // Facts that changed while the subsystems were being configured were too late for some of them.
     for (const topic of promptTopics)
       if (before[topic] !== after[topic] && !touched.has(topic)) following.changed(topic);
+    reconciler.follow('services');
   }
 
   #watch(): void {
     const { host, keeper, renew, schedules } = this.#parts;
     schedules.begin();
     this.#stopWatching.push(host.zfs.watch((events) => void keeper.heed(events).catch(() => {})));
+    this.#stopWatching.push(host.services.watch((names) => void keeper.heedServices(names).catch(() => {})));
     this.#stopWatching.push(host.network.watch(() => void keeper.renew('network').catch(() => {})));
     // Slow facts, which nothing waits for, are read after the start no longer needs the processor.
     const timer = setTimeout(() => {
@@ -231,9 +245,9 @@ export class Beginning {
 
   /**
    * Finishes or takes back what the daemon was ended in the middle of. The returned function takes back the steps that
-   * need the configured machine.
+   * need the configured machine. Adds the requests to `unclean` of which something is left.
    */
-  async #recover(plans: readonly UnfinishedPlan[]): Promise<() => Promise<void>> {
+  async #recover(plans: readonly UnfinishedPlan[], unclean: Set<string>): Promise<() => Promise<void>> {
     if (plans.length === 0) return async () => {};
     const { configuration, events, host, log, operations, renew, stepKinds: kinds, store } = this.#parts;
     const { tables } = configuration;
@@ -247,10 +261,19 @@ export class Beginning {
         const changes = planned.filter(({ resource, id: record, before }) =>
           isDeepStrictEqual(tables.table(resource).get(record), before),
         );
-        store.commit([{ at: this.#time(), actor, request, title, changes }], changes, sequences, undefined, [id]);
+        store.commit(
+          [{ at: this.#time(), actor, request, title, changes, isPart: true }],
+          changes,
+          sequences,
+          undefined,
+          { ends: [id], begins: [] },
+        );
         tables.apply(changes, sequences);
       },
-      drop: ({ id }) => store.endPlan(id),
+      drop({ id, request }, isClean) {
+        if (!isClean) unclean.add(request);
+        store.endPlan(id);
+      },
     });
     await renew(new Set(topics));
     return async () => {

@@ -15,6 +15,12 @@ interface ProblemsParts {
 /** Milliseconds that collect causes of a look, such as the events of many datasets. */
 const pause = 100;
 
+/**
+ * A look with many thousand records takes tens of milliseconds. Under a load of changes the next one waits for this many
+ * times as long, so that looks take at most a twentieth of the processor.
+ */
+const restAfter = 20;
+
 /** Milliseconds between looks without a cause: some problems, such as a certificate that expires, begin with time. */
 const interval = 60_000;
 
@@ -29,6 +35,8 @@ export class Problems {
   /** The problems of the last look. */
   #known: ReadonlyMap<string, CurrentProblem> = new Map();
   #soon: NodeJS.Timeout | undefined;
+  /** Milliseconds that the last look took. */
+  #took = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -46,6 +54,11 @@ export class Problems {
       if (!current.has(id)) current.set(id, Object.freeze({ ...problem, id, since }));
     }
     return [...current.values()].toSorted((a, b) => urgency[a.severity] - urgency[b.severity]);
+  }
+
+  /** The problems of the last look, which is at most a minute old. Reading them computes nothing. */
+  get known(): readonly CurrentProblem[] {
+    return [...this.#known.values()];
   }
 
   /** Starts to report problems that begin and end. Before the start has configured the machine, everything is wrong. */
@@ -67,7 +80,7 @@ export class Problems {
   /** Looks in a moment. Called when something changed that problems depend on. */
   soon(): void {
     if (this.#timer === undefined || this.#soon !== undefined) return;
-    this.#soon = setTimeout(() => this.look(), pause);
+    this.#soon = setTimeout(() => this.look(), Math.max(pause, this.#took * restAfter));
     this.#soon.unref();
   }
 
@@ -77,7 +90,9 @@ export class Problems {
     clearTimeout(this.#soon);
     this.#soon = undefined;
     const before = this.#known;
+    const begun = performance.now();
     this.#known = new Map(this.list.map((problem) => [problem.id, problem]));
+    this.#took = performance.now() - begun;
     for (const { id, kind, about, severity, message } of this.#known.values()) {
       if (before.has(id)) continue;
       log[levelOf[severity]]({ problem: kind, about }, message);

@@ -1,3 +1,4 @@
+import { collected } from '../../lib/slices.ts';
 import type { StoredConfiguration } from '../configuration/stored-configuration.ts';
 import { Fault } from '../declare/errors.ts';
 import type { EventBus } from '../declare/events.ts';
@@ -72,20 +73,22 @@ export class Schedules {
   }
 
   /** The next run of each scheduled record, also of those that other programs such as cron run; the earliest first. */
-  reports(): readonly ScheduleReport[] {
+  async reports(): Promise<readonly ScheduleReport[]> {
+    const shown = (await collected(this.#nextRuns())).toSorted(
+      (a, b) => (a.at ?? Number.POSITIVE_INFINITY) - (b.at ?? Number.POSITIVE_INFINITY),
+    );
+    return shown.map(({ report }) => report);
+  }
+
+  *#nextRuns(): Generator<{ readonly at: number | undefined; readonly report: ScheduleReport }> {
     const zone = this.#parts.zone();
-    const reports = this.#records()
-      .filter(({ quiet }) => !quiet)
-      .map(({ resource, record, when }) => ({ resource, record, when, at: nextRun(when, this.#parts.now(), zone) }));
-    return reports
-      .toSorted((a, b) => (a.at ?? Number.POSITIVE_INFINITY) - (b.at ?? Number.POSITIVE_INFINITY))
-      .map(({ resource, record, when, at }) => ({
-        resource,
-        id: record.id,
-        schedule: timetableLine(when),
-        zone,
-        next: at === undefined ? null : timeIn(zone, at),
-      }));
+    const after = this.#parts.now();
+    for (const { resource, record, when, quiet } of this.#records()) {
+      if (quiet) continue;
+      const at = nextRun(when, after, zone);
+      const next = at === undefined ? null : timeIn(zone, at);
+      yield { at, report: { resource, id: record.id, schedule: timetableLine(when), zone, next } };
+    }
   }
 
   #entries() {

@@ -10,12 +10,18 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Host } from '../../host/ports/index.ts';
-import type { Changes } from '../change/changes.ts';
-import type { RequestContext } from '../change/request.ts';
 import type { RecordChange } from '../configuration/tables.ts';
 import { invalid, missing } from '../declare/errors.ts';
 import { list, required, text } from '../declare/fields.ts';
-import { collection, type Draft, type RecordOf, type Resource, type View, type World } from '../declare/resource.ts';
+import {
+  collection,
+  type Draft,
+  type Operations,
+  type RecordOf,
+  type Resource,
+  type View,
+  type World,
+} from '../declare/resource.ts';
 import type { LocalConfiguration, Subsystem } from '../declare/subsystem.ts';
 import type { Facts } from '../facts/facts.ts';
 import { isOwnPath } from '../plan/originals.ts';
@@ -111,8 +117,8 @@ export function refuseUnmanaged(
 }
 
 /** Takes over a subsystem that was configured by hand. The files that this replaces are saved. */
-export async function takeOver(changes: Changes, subsystem: string, context: RequestContext): Promise<void> {
-  await changes.change(`take over ${subsystem}`, context, (draft) => {
+export async function takeOver(subsystem: string, operations: Operations): Promise<void> {
+  await operations.onlyChange(`take over ${subsystem}`, (draft) => {
     const record = draft.find(unmanagedSubsystem, 'subsystem', subsystem);
     if (record === undefined)
       throw missing(`Expected an unmanaged subsystem, got ${subsystem}; GET /api/holdfast/v1/found lists them.`);

@@ -3,13 +3,17 @@ import { messageOf } from '../../lib/text.ts';
 import type { Changes } from '../change/changes.ts';
 import { atStart, type RequestContext } from '../change/request.ts';
 import type { ConfigurationStore } from '../configuration/configuration-store.ts';
-import { Forbidden } from '../declare/access.ts';
-import { asFault, refused } from '../declare/errors.ts';
+import type { LayeredDraft } from '../configuration/draft.ts';
+import type { StoredConfiguration } from '../configuration/stored-configuration.ts';
+import { asFault, refused, unavailable } from '../declare/errors.ts';
 import type { Log } from '../declare/log.ts';
-import type { Operations, Task, Work, World } from '../declare/resource.ts';
-import type { Step } from '../declare/step.ts';
+import type { Attempt, Operations, Task, Work, World } from '../declare/resource.ts';
+import type { JobRun, Step } from '../declare/step.ts';
 import { type Topic, type Touched, topicOf } from '../facts/facts.ts';
 import type { Passwords } from '../passwords.ts';
+import { Overtaken, replay } from '../plan/batch.ts';
+import { confined } from '../plan/confined.ts';
+import { DryRun } from '../plan/dry-run.ts';
 import { OpenPlan } from '../plan/journal.ts';
 import type { Done, StepRunner } from '../plan/runner.ts';
 import type { Jobs } from './jobs.ts';
@@ -18,6 +22,7 @@ import type { Renewal } from './renewal.ts';
 interface WorkshopParts {
   readonly host: Host;
   readonly store: ConfigurationStore;
+  readonly configuration: StoredConfiguration;
   readonly jobs: Jobs;
   readonly changes: Changes;
   readonly steps: StepRunner;
@@ -28,6 +33,19 @@ interface WorkshopParts {
   readonly renew: Renewal;
   /** Called for each topic that a job has touched, when it has ended. */
   readonly ended: (topic: Topic) => void;
+}
+
+/** How often a transaction is planned again when other changes come in between. */
+const mostTries = 10;
+
+/** A job, while its steps are performed. */
+interface Undertaking {
+  readonly title: string;
+  readonly context: RequestContext;
+  readonly running: JobRun;
+  /** Its entry in the journal. */
+  readonly plan: OpenPlan;
+  readonly touched: Set<Touched>;
 }
 
 /** What requests do on the machine beside changing records: jobs under locks, questions and single steps. */
@@ -53,24 +71,114 @@ export class Workshop {
         return world();
       },
       now,
+      actor: context.actor,
       hashPassword: (password) => passwords.hash(password),
       verifyPassword: (password, against) => passwords.verify(password, against),
       change: (title, make) => changes.change(title, inWork, make),
+      onlyChange: (title, make) => changes.change(title, context, make),
       work: (title, locks, run) => this.#work(title, locks, inWork, run),
-      background: (task) => this.background(task),
+      background: (task) => this.background(task, context),
       ask: (title, question) => this.#ask(title, question, context),
       perform: (step) => this.#perform(step, context),
+      together: (title, run) => this.#together(title, context, run),
       exchange: (title, wanted) => changes.exchange(title, context, wanted),
     };
     return context.access?.confine === undefined ? operations : confined(operations);
   }
 
-  background(task: Task): void {
-    const { jobs, host, log } = this.#parts;
-    const earlier = task.alone === true ? jobs.running(task.subject) : undefined;
-    if (earlier !== undefined) throw refused(`Already running as job ${earlier.id}: ${earlier.title}.`);
-    log.debug({}, `step: ${task.title}`);
-    void jobs.start({ ...task, run: (context) => this.#runAndLook(task, context) }, host);
+  /**
+   * Carries out several requests as one change: each is planned on what those before it would leave, and what they would
+   * do is submitted as a whole. It is planned again if another change came in between.
+   */
+  async #together<T>(title: string, context: RequestContext, run: (attempt: Attempt) => Promise<T>): Promise<T> {
+    const { jobs } = this.#parts;
+    for (let tries = 1; tries <= mostTries; tries += 1) {
+      // Those that were overtaken line up, so that they do not overtake one another again.
+      const turn = tries === 1 ? [] : ['transaction'];
+      const done = await jobs.locked(turn, () => this.#tryTogether(title, context, run));
+      if (done !== undefined) return done.result;
+    }
+    throw unavailable('Other changes came in between again and again. Send the request again.');
+  }
+
+  /** Undefined if another change came in between. */
+  async #tryTogether<T>(
+    title: string,
+    context: RequestContext,
+    run: (attempt: Attempt) => Promise<T>,
+  ): Promise<{ readonly result: T } | undefined> {
+    const { changes, jobs } = this.#parts;
+    const planned = await this.#planTogether(title, context, run);
+    const { locks } = planned.batch;
+    try {
+      return await jobs.locked(locks, async () => {
+        // What is locked may have changed before.
+        const { batch, result } = locks.length === 0 ? planned : await this.#planTogether(title, context, run);
+        if (batch.locks.some((lock) => !locks.includes(lock))) return undefined;
+        const make = (draft: LayeredDraft) => replay(batch, draft);
+        await this.#whileBusy(() => changes.submit({ title, context, isAlone: true, make }));
+        return { result };
+      });
+    } catch (error) {
+      if (error instanceof Overtaken) return undefined;
+      throw error;
+    }
+  }
+
+  async #planTogether<T>(title: string, context: RequestContext, run: (attempt: Attempt) => Promise<T>) {
+    const dryRun = this.dryRun(context, { looks: false });
+    const result = await dryRun.together(title, run);
+    return { result, batch: dryRun.batch };
+  }
+
+  /** Begins the dry run of a request. Without `looks`, what subsystems would do is not asked for. */
+  dryRun(context: RequestContext, { looks }: { readonly looks: boolean }): DryRun {
+    const { changes, configuration } = this.#parts;
+    return new DryRun({
+      get configuration() {
+        return configuration.current;
+      },
+      get freshConfiguration() {
+        return configuration.fresh;
+      },
+      rehearsal: changes.rehearse(context, looks),
+      operations: this.operations(context),
+      access: context.access,
+    });
+  }
+
+  /** Meanwhile the records of what is created are not made by what follows the facts. */
+  async #whileBusy(work: () => Promise<void>): Promise<void> {
+    this.#atWork += 1;
+    try {
+      await work();
+    } finally {
+      this.#atWork -= 1;
+    }
+  }
+
+  /** Starts a task as a job. Refused if it must be alone and its previous run has not ended. */
+  background(
+    { title, subject, alone, locks = [], run }: Task,
+    { actor, request }: RequestContext,
+    plan = this.#planOf(title, { actor, request }),
+  ): void {
+    const { jobs } = this.#parts;
+    const context = { actor, request };
+    const earlier = alone === true ? jobs.running(subject) : undefined;
+    if (earlier !== undefined)
+      throw refused(`Already running as job ${earlier.id}: ${earlier.title}.`, {
+        code: 'busy',
+        holders: [{ kind: 'job', title: earlier.title, name: `jobs/${earlier.id}` }],
+        help: { method: 'POST', path: `/api/holdfast/v1/jobs/${earlier.id}/abort` },
+      });
+    jobs.start({
+      title,
+      subject,
+      request,
+      run: (running) =>
+        jobs.locked(locks, () => this.#carryOut({ title, context, running, plan, touched: new Set() }, run), running),
+    });
   }
 
   async #work<T>(
@@ -79,64 +187,75 @@ export class Workshop {
     context: RequestContext,
     run: (work: Work) => Promise<T>,
   ): Promise<T> {
-    const { jobs, host } = this.#parts;
+    const { jobs, ended } = this.#parts;
+    const touched = new Set<Touched>();
+    const plan = this.#planOf(title, context);
     const result: { value?: { readonly it: T }; error?: unknown } = {};
-    const task = {
-      title,
-      subject: locks[0] ?? '',
-      run: ({ progress }: { progress(sentence: string): void }) =>
-        jobs.locked(locks, async () => {
-          try {
-            result.value = { it: await this.#carryOut(title, context, progress, run) };
-            return {};
-          } catch (error) {
-            result.error = error;
-            throw error;
-          }
-        }),
+    const carryOut = async (running: JobRun) => {
+      this.#atWork += 1;
+      try {
+        result.value = { it: await this.#carryOut({ title, context, running, plan, touched }, run) };
+        return {};
+      } catch (error) {
+        result.error = error;
+        throw error;
+      } finally {
+        this.#atWork -= 1;
+        for (const topic of new Set([...touched].map(topicOf))) ended(topic);
+      }
     };
-    await jobs.start(task, host).done;
+    const underLocks = (running: JobRun) => jobs.locked(locks, () => carryOut(running), running);
+    const { request } = context;
+    // A request that is a job itself needs no second one.
+    if (context.job !== undefined) await underLocks(context.job).catch(() => {});
+    else await jobs.start({ title, subject: locks[0] ?? '', request, run: underLocks }).done;
     if (result.value === undefined) throw asFault(result.error ?? new Error(`the job ${title} ended without a result`));
     return result.value.it;
   }
 
+  /** Performs the steps of a job, and takes them back if it fails. Adds what they touch to `touched`. */
   async #carryOut<T>(
-    title: string,
-    context: RequestContext,
-    progress: (sentence: string) => void,
+    { title, context, running, plan, touched }: Undertaking,
     run: (work: Work) => Promise<T>,
   ): Promise<T> {
-    const { steps, changes, renew, ended } = this.#parts;
+    const { steps, changes, renew } = this.#parts;
     const done: Done[] = [];
-    const touched = new Set<Touched>();
-    const plan = this.#planOf(title, context);
-    const take = async (step: Step) => {
+    const missed = new Set<Touched>();
+    const take = async <R>(step: Step<R>): Promise<R> => {
       for (const subject of step.touches) touched.add(subject);
-      await steps.take(step, done, plan);
-      await renew(new Set(step.touches));
+      const end = running.begin(step);
+      try {
+        const answer = await steps.take(step, done, plan, running);
+        end('done');
+        await renew(new Set(step.touches));
+        return answer;
+      } catch (error) {
+        end('failed');
+        for (const subject of step.touches) missed.add(subject);
+        throw error;
+      }
     };
-    this.#atWork += 1;
     try {
       const value = await run({
+        signal: running.signal,
+        progress: running.progress,
         step: take,
         steps: async (all) => {
           plan.expect(all);
+          running.expect(all);
           for (const step of all) await take(step);
         },
         ask: (question, answer) => this.#ask(question, answer, context),
-        progress,
         change: (make) => changes.change(title, context, make, plan),
       });
       plan.end();
+      if (missed.size > 0) await renew(missed);
       return value;
     } catch (error) {
-      await steps.takeBack(done);
+      if (!(await steps.takeBack(done))) running.leavesSomething();
       plan.end();
       await renew(touched);
       throw error;
-    } finally {
-      this.#atWork -= 1;
-      for (const topic of new Set([...touched].map(topicOf))) ended(topic);
     }
   }
 
@@ -149,14 +268,17 @@ export class Workshop {
     }
   }
 
-  async #perform(step: Step, context: RequestContext): Promise<void> {
+  async #perform<R>(step: Step<R>, context: RequestContext): Promise<R> {
     const { log, renew, steps } = this.#parts;
     const done: Done[] = [];
     const plan = this.#planOf(step.title, context);
     try {
-      await steps.take(step, done, plan);
+      const end = context.job?.begin(step);
+      const answer = await steps.take(step, done, plan, context.job);
+      end?.('done');
       plan.end();
       log.info(context, step.title);
+      return answer;
     } catch (error) {
       await steps.takeBack(done);
       plan.end();
@@ -170,34 +292,4 @@ export class Workshop {
   #planOf(title: string, { actor, request }: RequestContext): OpenPlan {
     return new OpenPlan(request === atStart.request ? undefined : this.#parts.store, { title, actor, request });
   }
-
-  /** Reads the changed facts again before the job counts as ended. */
-  async #runAndLook(task: Task, context: Parameters<Task['run']>[0]): ReturnType<Task['run']> {
-    try {
-      return await task.run(context);
-    } finally {
-      await this.#parts.renew(new Set(task.touches));
-    }
-  }
-}
-
-/** The operations of a principal that is confined to a dataset: changes, which are judged by their effect. */
-function confined(operations: Operations): Operations {
-  const forbidden = (title: string) => new Forbidden(`A key with a dataset may not ${title}.`);
-  return {
-    get world() {
-      return operations.world;
-    },
-    now: operations.now,
-    hashPassword: operations.hashPassword,
-    verifyPassword: operations.verifyPassword,
-    change: operations.change,
-    ask: operations.ask,
-    work: (title) => Promise.reject(forbidden(title)),
-    perform: ({ title }) => Promise.reject(forbidden(title)),
-    exchange: (title) => Promise.reject(forbidden(title)),
-    background({ title }) {
-      throw forbidden(title);
-    },
-  };
 }

@@ -1,0 +1,11 @@
+/** Where the backups of the configuration are on each pool, below its mount point. */
+export const backupsFolder = '.holdfast';
+
+/** The file of a backup; the number is that of its revision. */
+export const backupName = /^configuration-(\d{8,})\.json$/;
+
+/** The revision of a backup, by the path of its file; undefined for another file. */
+export function revisionOfBackup(path: string): number | undefined {
+  const number = backupName.exec(path.slice(path.lastIndexOf('/') + 1))?.[1];
+  return number === undefined ? undefined : Number(number);
+}

@@ -1,0 +1,167 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Log } from '../declare/log.ts';
+import type { Problem } from '../declare/problem.ts';
+
+/** Milliseconds between two looks while the daemon works. A stall that is shorter than this is not noticed. */
+const interval = 20;
+
+/**
+ * Milliseconds between two looks while it rests, so that an idle machine is not woken fifty times a second. The first
+ * stall after a rest is noticed if it lasts until the next look; from then on the daemon works.
+ */
+const restingInterval = 500;
+
+/** It rests when that many looks in a row found less than a millisecond of computing. */
+const restsAfter = 50;
+
+/** Milliseconds for which a request may keep others waiting, unless the machine is known to be slow. */
+export const longestTurn = 50;
+
+/** Stalls that are shown. */
+const mostShown = 100;
+
+/** So many stalls within this time are a problem. */
+const repeated = { stalls: 5, within: 10 * 60_000 } as const;
+
+/** A time during which the daemon computed and answered nothing. */
+export interface Stall {
+  readonly at: number;
+  readonly milliseconds: number;
+}
+
+export interface EventLoopReport {
+  /** Milliseconds between two turns while it works, including the time that other processes had the processor. */
+  readonly delay: { readonly mean: number; readonly p99: number; readonly max: number };
+  /** Stalls since the start of the daemon. */
+  readonly stalls: number;
+  /** Milliseconds of the longest of them. */
+  readonly longest: number;
+  /** The last of them, the newest first. */
+  readonly recent: readonly Stall[];
+}
+
+/** The clocks that tests replace. */
+export interface Clocks {
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed: () => number;
+  /** Milliseconds of processor time that the daemon has used. */
+  readonly used: () => number;
+}
+
+/**
+ * Detects when the daemon computes for so long that requests wait. A late timer alone does not prove that: another
+ * process may have had the processor. So a stall counts for as long as the daemon itself was computing.
+ */
+export class EventLoop {
+  readonly #now: () => number;
+  readonly #log: Log;
+  readonly #clocks: Clocks;
+  readonly #limit: number;
+  readonly #histogram = monitorEventLoopDelay({ resolution: interval });
+  readonly #recent: Stall[] = [];
+  #stalls = 0;
+  #longest = 0;
+  #last: { readonly elapsed: number; readonly used: number };
+  #timer: NodeJS.Timeout | undefined;
+  #interval = interval;
+  #quietLooks = 0;
+
+  constructor({
+    now,
+    log,
+    clocks = own,
+    limit = longestTurn,
+  }: {
+    now: () => number;
+    log: Log;
+    clocks?: Clocks;
+    /** Milliseconds of computing that are not yet a stall. */
+    limit?: number | undefined;
+  }) {
+    this.#limit = limit;
+    this.#now = now;
+    this.#log = log;
+    this.#clocks = clocks;
+    this.#last = { elapsed: clocks.elapsed(), used: clocks.used() };
+  }
+
+  begin(): void {
+    this.#last = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
+    this.#lookEach(interval);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#histogram.disable();
+  }
+
+  #lookEach(milliseconds: number): void {
+    this.#interval = milliseconds;
+    clearInterval(this.#timer);
+    this.#timer = setInterval(() => this.look(), milliseconds);
+    this.#timer.unref();
+    // It has a timer of its own.
+    if (milliseconds === interval) this.#histogram.enable();
+    else this.#histogram.disable();
+  }
+
+  /** Looks more often while the daemon works than while it rests. */
+  #keepPace(computed: number): void {
+    this.#quietLooks = computed < 1 ? this.#quietLooks + 1 : 0;
+    const next = this.#quietLooks >= restsAfter ? restingInterval : interval;
+    if (this.#timer !== undefined && next !== this.#interval) this.#lookEach(next);
+  }
+
+  /** Notes a stall since the last look. */
+  look(): void {
+    const { elapsed, used } = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
+    const late = elapsed - this.#last.elapsed - this.#interval;
+    const computed = used - this.#last.used;
+    this.#last = { elapsed, used };
+    this.#keepPace(computed);
+    const milliseconds = Math.round(Math.min(late, computed));
+    if (milliseconds <= this.#limit) return;
+    this.#stalls += 1;
+    this.#longest = Math.max(this.#longest, milliseconds);
+    this.#recent.unshift({ at: this.#now(), milliseconds });
+    this.#recent.splice(mostShown);
+    this.#log.info({ milliseconds }, 'event loop: stalled');
+  }
+
+  get report(): EventLoopReport {
+    const shown = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? Math.round(nanoseconds / 1e5) / 10 : 0);
+    const { mean, max } = this.#histogram;
+    return {
+      delay: { mean: shown(mean), p99: shown(this.#histogram.percentile(99)), max: shown(max) },
+      stalls: this.#stalls,
+      longest: this.#longest,
+      recent: [...this.#recent],
+    };
+  }
+
+  get problems(): readonly Problem[] {
+    const since = this.#now() - repeated.within;
+    const late = this.#recent.filter(({ at }) => at > since);
+    if (late.length < repeated.stalls) return [];
+    const longest = Math.max(...late.map(({ milliseconds }) => milliseconds));
+    return [
+      {
+        kind: 'stalls',
+        about: 'daemon',
+        severity: 'warning',
+        message: `Requests had to wait: Holdfast computed ${late.length} times in the last ten minutes for longer than ${this.#limit} ms without a pause, up to ${longest} ms. GET /api/holdfast/v1/daemon lists when. If this machine is slow, set HOLDFAST_STALL to more milliseconds; otherwise report it as an error.`,
+      },
+    ];
+  }
+}
+
+const own: Clocks = {
+  elapsed: () => performance.now(),
+  used() {
+    // Of this thread, where Node can tell: other threads compress, hash and collect garbage.
+    const { user, system } =
+      typeof process.threadCpuUsage === 'function' ? process.threadCpuUsage() : process.cpuUsage();
+    return (user + system) / 1000;
+  },
+};
