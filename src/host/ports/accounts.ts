@@ -14,6 +14,15 @@ export interface Accounts {
    */
   disown(): Promise<void>;
 
+  /** The user id of an account of a directory that the machine asks for accounts; undefined for every other name. */
+  inDirectory(name: string): Promise<number | undefined>;
+
+  /**
+   * Whether a directory accepts this password of one of its accounts. False for accounts of the machine. Throws if the
+   * directory cannot be asked.
+   */
+  directoryAccepts(name: string, password: string): Promise<boolean>;
+
   createGroup(group: GroupSpec): Promise<void>;
   /** Changes the gid of the group, and of the users whose primary group it is. */
   changeGroup(group: GroupSpec): Promise<void>;

@@ -3,8 +3,8 @@ export interface Disks {
   /** Does not wake disks in standby. */
   list(): Promise<readonly Disk[]>;
 
-  /** Names of the disks whose SMART status reports a failure. Does not wake disks in standby. */
-  failing(): Promise<readonly string[]>;
+  /** What the disks report by SMART. Does not wake disks in standby, which are left out. */
+  health(): Promise<readonly DiskHealth[]>;
 
   /** Overwrites an unused disk with random data, which takes as long as writing the whole disk. */
   scramble(disk: string): Promise<void>;
@@ -26,6 +26,25 @@ export interface Tuning {
   readonly acoustics?: number;
   /** Whether SMART is enabled, and further options for smartctl. */
   readonly smart?: { readonly on: boolean; readonly options: readonly string[] };
+}
+
+/** What a disk reports by SMART. Undefined is what it does not report. */
+export interface DiskHealth {
+  readonly name: string;
+  /** Whether the disk predicts its own failure. */
+  readonly failing: boolean;
+  /** In degrees Celsius. */
+  readonly temperature: number | undefined;
+  /** The highest temperature that the disk was made for. */
+  readonly hottest: number | undefined;
+  /** Percent of the rated writes that are used up; can exceed 100. */
+  readonly wear: number | undefined;
+  /** Sectors or blocks that could not be read. */
+  readonly badSectors: number;
+  /** Hours that it was powered on. */
+  readonly hours: number | undefined;
+  /** Those hours when a self-test last ended without an error; undefined if its log has none. */
+  readonly testedAt: number | undefined;
 }
 
 export interface Disk {

@@ -12,6 +12,12 @@ export interface Files {
    */
   beginning(path: string): Promise<readonly string[]>;
 
+  /**
+   * The paths of the folders in a folder, without links and those whose names begin with a dot. An empty list when it is
+   * missing, or a link on the way leads out of `within`.
+   */
+  folders(path: string, within: string): Promise<readonly string[]>;
+
   /** Replaces the file atomically: a reader sees either the old or the new content. Creates missing folders. */
   write(path: string, content: string, options?: FileOptions): Promise<void>;
 
@@ -26,7 +32,7 @@ export interface Files {
   copy(path: string, to: string, options: { readonly isPrivate: boolean }): Promise<boolean>;
 
   /** Writes `content` to a temporary file for a checker to read, and returns its path. The caller discards it. */
-  stage(path: string, content: string): Promise<string>;
+  stage(path: string, content: string, encoding?: Encoding): Promise<string>;
   discard(staged: string): Promise<void>;
 
   /**

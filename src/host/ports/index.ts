@@ -3,6 +3,7 @@ import type { BootEnvironments } from './boot-environments.ts';
 import type { Commands } from './commands.ts';
 import type { Disks } from './disks.ts';
 import type { Domain } from './domain.ts';
+import type { Faults } from './faults.ts';
 import type { Files } from './files.ts';
 import type { Jails } from './jails.ts';
 import type { Machine } from './machine.ts';
@@ -11,6 +12,7 @@ import type { Packages } from './packages.ts';
 import type { Plugins } from './plugins.ts';
 import type { Replication } from './replication.ts';
 import type { Services } from './services.ts';
+import type { Statistics } from './statistics.ts';
 import type { Targets } from './targets.ts';
 import type { Web } from './web.ts';
 import type { Zfs } from './zfs.ts';
@@ -23,6 +25,8 @@ export interface Host {
   readonly commands: Commands;
   readonly disks: Disks;
   readonly domain: Domain;
+  /** Undefined on a real machine. */
+  readonly faults?: Faults;
   readonly files: Files;
   readonly jails: Jails;
   readonly machine: Machine;
@@ -31,6 +35,7 @@ export interface Host {
   readonly plugins: Plugins;
   readonly replication: Replication;
   readonly services: Services;
+  readonly statistics: Statistics;
   readonly targets: Targets;
   readonly web: Web;
   readonly zfs: Zfs;

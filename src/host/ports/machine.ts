@@ -23,6 +23,9 @@ export interface Machine {
   /** Offset of the clock in seconds from the configured time servers; undefined while none has answered. */
   clockOffset(): Promise<number | undefined>;
 
+  /** The memory in bytes; what is available includes caches that the kernel gives back. */
+  memory(): Promise<MemorySize>;
+
   /** Downloads the package lists. */
   renewSources(): Promise<void>;
   /** The available updates, by the package lists as they were last downloaded. */
@@ -30,8 +33,21 @@ export interface Machine {
   /** Installs the updates, after a simulated run. `heard` receives each line of output. */
   update(options: { readonly signal: AbortSignal; readonly heard: (line: string) => void }): Promise<void>;
 
+  /** The processes that use these paths or something below them, as far as the machine knows; at most 20. */
+  processesUsing(paths: readonly string[]): Promise<readonly Process[]>;
+
   /** Shuts the machine down and restarts it or switches it off. */
   end(how: 'reboot' | 'poweroff'): Promise<void>;
+}
+
+export interface MemorySize {
+  readonly total: number;
+  readonly available: number;
+}
+
+export interface Process {
+  readonly id: number;
+  readonly name: string;
 }
 
 export interface Update {

@@ -20,10 +20,18 @@ export interface Services {
 
   /** Makes the service manager reload its unit files. Running services are not affected. */
   reread(): Promise<void>;
+
+  /** Calls back when services have started or ended, whatever the cause. Returns a function that ends the watch. */
+  watch(changed: (names: readonly string[]) => void): () => void;
 }
 
 export interface ServiceState {
   readonly running: boolean;
+  /**
+   * Why it does not run, unless it was stopped or its program ended by itself without an error: the service manager is
+   * starting or stopping it, or its program failed.
+   */
+  readonly phase?: 'changing' | 'failed';
   /** Whether it is started at boot. */
   readonly enabled: boolean;
   /** Whether the machine has such a unit. */

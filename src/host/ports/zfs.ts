@@ -1,6 +1,6 @@
 import type { Datasets } from './zfs/datasets.ts';
 import type { PoolDevices } from './zfs/devices.ts';
-import type { PoolKeys } from './zfs/keys.ts';
+import type { EncryptionKeys } from './zfs/keys.ts';
 import type { Pools } from './zfs/pools.ts';
 import type { Snapshots } from './zfs/snapshots.ts';
 
@@ -11,13 +11,18 @@ export * from './zfs/pools.ts';
 export * from './zfs/snapshots.ts';
 
 /** ZFS: one interface for each subject, which the port combines. */
-export interface Zfs extends Pools, PoolDevices, PoolKeys, Datasets, Snapshots {
+export interface Zfs extends Pools, PoolDevices, EncryptionKeys, Datasets, Snapshots {
   /** Reports all changes, also those made outside of Holdfast, in short batches. Returns a function that stops it. */
   watch(changed: (events: readonly ZfsEvent[]) => void): () => void;
 }
 
-/** What changed: the state of a pool, or a dataset with its snapshots; with `below` also all datasets below it. */
-export type ZfsSubject = { readonly pool: string } | { readonly dataset: string; readonly below?: boolean };
+/**
+ * What changed: the state of a pool, or a dataset with its snapshots; with `below` also all datasets below it. `isNew` is
+ * a dataset that was just created empty.
+ */
+export type ZfsSubject =
+  | { readonly pool: string }
+  | { readonly dataset: string; readonly below?: boolean; readonly isNew?: boolean };
 
 export interface ZfsEvent {
   readonly subject: ZfsSubject | 'everything';

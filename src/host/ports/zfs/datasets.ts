@@ -1,17 +1,34 @@
+import type { NewEncryption } from './keys.ts';
+
 /** Filesystems and volumes, by full name (`tank/media`). Sizes are in bytes. */
 export interface Datasets {
   /** All filesystems and volumes, parents before children; with `scope`, the existing ones among these. */
   datasets(scope?: DatasetScope): Promise<readonly Dataset[]>;
-  createDataset(name: string, settings?: DatasetSettings): Promise<void>;
+  createDataset(name: string, settings?: NewDatasetSettings): Promise<void>;
   /** Creates a volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
-  createVolume(name: string, size: number, settings?: DatasetSettings): Promise<void>;
+  createVolume(name: string, size: number, settings?: NewDatasetSettings): Promise<void>;
   changeDataset(name: string, settings: DatasetSettings): Promise<void>;
   /**
    * `recursive` also destroys children and snapshots, `clones` also clones of these. Without the options, throws if
    * there are any.
    */
   destroyDataset(name: string, options?: { recursive?: boolean; clones?: boolean }): Promise<void>;
+  /**
+   * Gives a dataset another name in its pool, with everything below it. If not `mounted`, all of it is unmounted first,
+   * and nothing mounts it until a move with `mounted`, which mounts again what was mounted automatically before. A move
+   * to the same name does only that.
+   */
+  moveDataset(name: string, to: string, options: { mounted: boolean }): Promise<void>;
 }
+
+/**
+ * The name of the datasets below which a pool keeps what was removed and can be restored. No list but that of all
+ * datasets has what is in them, and neither recursive snapshots nor replication include it.
+ */
+export const binFolder = '.holdfast-bin';
+
+/** Whether a dataset is a bin, or in one. */
+export const isInBin = (name: string): boolean => name.includes(`/${binFolder}/`) || name.endsWith(`/${binFolder}`);
 
 /** Datasets by full name: `names` without, `trees` with all datasets below them. */
 export interface DatasetScope {
@@ -41,6 +58,9 @@ export type DatasetProperty = (typeof datasetProperties)[number];
 /** The user property for a dataset's comment, which is thus part of the pool. */
 export const commentProperty = 'holdfast:comment';
 
+/** The user property for what `canmount` was before a dataset was moved to the bin. */
+export const canmountProperty = 'holdfast:canmount';
+
 export interface DatasetSettings {
   /** The value `'inherit'` resets the property, so that the parent's value applies. */
   readonly properties?: Readonly<Partial<Record<DatasetProperty, string>>>;
@@ -48,6 +68,11 @@ export interface DatasetSettings {
   readonly comment?: string;
   /** Only for filesystems that are deliberately mounted elsewhere; the others are mounted below their parent. */
   readonly mountpoint?: string;
+}
+
+export interface NewDatasetSettings extends DatasetSettings {
+  /** Without it, the dataset is encrypted if its parent is, with the same key. */
+  readonly encryption?: NewEncryption;
 }
 
 export interface Dataset {
@@ -64,10 +89,14 @@ export interface Dataset {
   readonly comment: string | undefined;
   /** Whether the key of an encrypted dataset is loaded. */
   readonly key?: 'available' | 'unavailable' | undefined;
-  /** The key slots; only on the root dataset of a pool. */
+  /** The dataset whose key encrypts this one; undefined for one that is not encrypted. */
+  readonly encryptionRoot?: string | undefined;
+  /** The key slots; only on an encryption root. */
   readonly keySlots?: string | undefined;
   /** Full name of the snapshot from which it was cloned. */
   readonly origin: string | undefined;
   /** Changes whenever anything about its snapshots changes. */
   readonly snapshotStamp: string;
+  /** Whether ZFS has noted no change of its snapshots. It did not note changes before OpenZFS 2.2. */
+  readonly isUntouched?: boolean;
 }

@@ -1,4 +1,5 @@
 import type { DatasetSettings } from './datasets.ts';
+import type { NewEncryption } from './keys.ts';
 
 /** ZFS pools. Sizes are in bytes. */
 export interface Pools {
@@ -15,9 +16,10 @@ export interface Pools {
   importable(): Promise<readonly ImportablePool[]>;
   /**
    * Imports a pool from attached disks. With `mountpoint`, sets the mount point of its root dataset; datasets that
-   * would be mounted elsewhere stay unmounted.
+   * would be mounted elsewhere stay unmounted. A pool of another machine (`usedBy`) is refused unless `takesOver`:
+   * where both machines reach the disks, two imports destroy the pool.
    */
-  importPool(guid: string, options?: { mountpoint?: string }): Promise<void>;
+  importPool(guid: string, options?: { mountpoint?: string; takesOver?: boolean }): Promise<void>;
   /**
    * Enables every feature that this machine's ZFS supports. Older versions may no longer be able to import the pool.
    */
@@ -41,8 +43,8 @@ export interface PoolSpec {
   readonly mountpoint: string;
   /** Properties of the root dataset. */
   readonly settings?: DatasetSettings;
-  /** Encrypts all datasets of the pool (AES-256-GCM). */
-  readonly encryption?: { readonly key: string; readonly slots: string };
+  /** Encrypts all datasets of the pool. */
+  readonly encryption?: NewEncryption;
 }
 
 export type Health = 'ONLINE' | 'DEGRADED' | 'FAULTED' | 'OFFLINE' | 'UNAVAIL' | 'REMOVED' | 'SUSPENDED';
@@ -98,6 +100,8 @@ export interface ImportablePool {
   readonly health: Health;
   /** The machine that imported it last; empty when unknown. */
   readonly hostname: string;
+  /** The other machine that imported it last and did not export it: it may still use the pool. */
+  readonly usedBy?: string;
   /** Data groups first, then logs, cache and spares. */
   readonly groups: readonly ImportableGroup[];
 }

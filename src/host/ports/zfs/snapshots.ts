@@ -15,6 +15,8 @@ export interface Snapshots {
    * this name are also destroyed in all datasets below.
    */
   destroySnapshot(name: string, options?: { deferred?: boolean; recursive?: boolean }): Promise<void>;
+  /** What keeps these snapshots from being destroyed. */
+  holds(snapshots: readonly string[]): Promise<readonly Hold[]>;
   /** Creates a filesystem or volume as a clone of the snapshot. */
   cloneSnapshot(snapshot: string, name: string): Promise<void>;
   /**
@@ -22,6 +24,12 @@ export interface Snapshots {
    * any.
    */
   rollback(snapshot: string, options?: { force?: boolean }): Promise<void>;
+}
+
+/** A hold of a snapshot, by its tag. */
+export interface Hold {
+  readonly snapshot: string;
+  readonly tag: string;
 }
 
 /** The user property for the id of the periodic task that created a snapshot. */
