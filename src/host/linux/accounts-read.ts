@@ -37,6 +37,15 @@ export function readShells(shells: string): readonly string[] {
     .filter((line) => line.startsWith('/'));
 }
 
+/**
+ * Whether nsswitch.conf(5) names no source of accounts but this machine's files. That of systemd has only users that live
+ * as long as their service.
+ */
+export function isInFiles(database: 'passwd' | 'group', nsswitch: string): boolean {
+  const sources = new RegExp(`^${database}:(.*)$`, 'm').exec(nsswitch)?.[1]?.trim();
+  return sources !== undefined && /^files(\s+systemd)?$/.test(sources);
+}
+
 function rows(text: string): readonly (readonly string[])[] {
   return text.split('\n').flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.split(':')]));
 }

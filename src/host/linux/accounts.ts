@@ -1,7 +1,8 @@
 import { isObject } from '../../lib/json.ts';
 import type { Accounts, GroupSpec, KnownAccounts, OwnedAccounts, SystemUser, UserSpec } from '../ports/accounts.ts';
 import { HostError } from '../ports/index.ts';
-import { type GroupLine, readGroups, readHashes, readShells, readUsers } from './accounts-read.ts';
+import { type GroupLine, isInFiles, readGroups, readHashes, readShells, readUsers } from './accounts-read.ts';
+import { nslcdAccepts, winbindAccepts } from './directory-passwords.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 import type { Tree } from './tree.ts';
 
@@ -12,6 +13,9 @@ interface Ledger {
 }
 
 type Kind = keyof Ledger;
+
+/** The status of getent for a name that no database has. */
+const notFound = 2;
 
 /** The accounts in this machine's own files; accounts of directory services are not among them. */
 interface Local {
@@ -50,6 +54,34 @@ export class LinuxAccounts implements Accounts {
       groups: readGroups(groups).map(({ name, gid }) => Object.freeze({ name, gid })),
       shells: readShells(shells ?? ''),
     });
+  }
+
+  async inDirectory(name: string): Promise<number | undefined> {
+    return (await this.#foundIn(name))?.uid;
+  }
+
+  async directoryAccepts(name: string, password: string): Promise<boolean> {
+    // A directory takes an empty password for a client without a name, and accepts it.
+    if (password === '' || password.includes('\0')) return false;
+    const source = (await this.#foundIn(name))?.source;
+    if (source === 'winbind') return winbindAccepts(this.#runner, name, password);
+    return source === 'ldap' && nslcdAccepts('/run/nslcd/socket', name, password);
+  }
+
+  /** The directory that has an account, unless the machine has one of this name. */
+  async #foundIn(name: string): Promise<{ readonly source: string; readonly uid: number } | undefined> {
+    if (!/^[^-:\s][^:\0\n]*$/.test(name)) return undefined;
+    const uidIn = async (source: string) => {
+      const { status, stdout } = await this.#runner.run(['getent', '-s', source, 'passwd', name]);
+      return status === 0 ? readUsers(stdout).at(0)?.uid : undefined;
+    };
+    if ((await uidIn('files')) !== undefined) return undefined;
+    const asked = /^passwd:(.*)$/m.exec((await this.#tree.read('/etc/nsswitch.conf')) ?? '')?.[1]?.split(/\s+/) ?? [];
+    for (const source of ['winbind', 'ldap']) {
+      const uid = asked.includes(source) ? await uidIn(source) : undefined;
+      if (uid !== undefined) return { source, uid };
+    }
+    return undefined;
   }
 
   owned(): Promise<OwnedAccounts> {
@@ -207,9 +239,8 @@ export class LinuxAccounts implements Accounts {
   }
 
   async #mustBeNew(kind: Kind, name: string, tool: string): Promise<void> {
-    const known = await this.known();
     const local = await this.#local();
-    if ([...known[kind], ...local[kind]].some((entry) => entry.name === name))
+    if (local[kind].some((entry) => entry.name === name) || (await this.#isKnown(kind, name)))
       throw new HostError(`${tool}: ${kind === 'users' ? 'user' : 'group'} '${name}' already exists`);
   }
 
@@ -223,8 +254,22 @@ export class LinuxAccounts implements Accounts {
     );
   }
 
+  /** Whether the machine or a directory has an account of this name. A directory can have more than it lists. */
+  async #isKnown(kind: Kind, name: string): Promise<boolean> {
+    const database = kind === 'users' ? 'passwd' : 'group';
+    // getent takes digits for a number.
+    if (this.#tree.root !== '/' || /^\d+$/.test(name))
+      return (await this.known())[kind].some((entry) => entry.name === name);
+    const argv = ['getent', database, '--', name];
+    const outcome = await this.#runner.run(argv);
+    if (outcome.status === notFound) return false;
+    expectSuccess(outcome, argv);
+    return true;
+  }
+
   async #database(name: 'passwd' | 'group'): Promise<string> {
-    if (this.#tree.root !== '/') return (await this.#tree.read(`/etc/${name}`)) ?? '';
+    const isWhole = this.#tree.root !== '/' || isInFiles(name, (await this.#tree.read('/etc/nsswitch.conf')) ?? '');
+    if (isWhole) return (await this.#tree.read(`/etc/${name}`)) ?? '';
     const argv = ['getent', name];
     return expectSuccess(await this.#runner.run(argv), argv).stdout;
   }

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import type { Disk, Disks, Tuning } from '../ports/disks.ts';
+import type { Disk, DiskHealth, Disks, Tuning } from '../ports/disks.ts';
 import { HostError } from '../ports/index.ts';
 import type { Pool } from '../ports/zfs.ts';
 import { poolOfRoot, stablePaths } from './devices.ts';
 import { diskColumns, type FoundDisk, hdparmArgv, readAbilities, readDisks } from './disks-read.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
+import { readHealth } from './smart-read.ts';
 import { type FoundLabel, type Label, readLabel } from './zfs/read-labels.ts';
 
 export class LinuxDisks implements Disks {
@@ -71,15 +72,15 @@ export class LinuxDisks implements Disks {
     return found.flatMap(({ device, label }) => (label === undefined ? [] : [{ ...label, device }]));
   }
 
-  async failing(): Promise<readonly string[]> {
+  async health(): Promise<readonly DiskHealth[]> {
     const asked = (await this.list()).filter(({ can }) => can.includes('smart'));
-    const outcomes = await Promise.all(
-      asked.map(async ({ name }) => ({
-        name,
-        status: (await this.#runner.run(['smartctl', '--nocheck=standby', '--health', `/dev/${name}`])).status,
-      })),
+    const read = await Promise.all(
+      asked.map(async ({ name }) => {
+        const argv = ['--nocheck=standby', '--json', '--health', '--attributes', '--log=selftest', `/dev/${name}`];
+        return readHealth(name, await this.#runner.run(['smartctl', ...argv]));
+      }),
     );
-    return outcomes.filter(({ status }) => isFailing(status)).map(({ name }) => name);
+    return read.filter((one) => one !== undefined);
   }
 
   async scramble(disk: string): Promise<void> {
@@ -144,14 +145,6 @@ export class LinuxDisks implements Disks {
     if (!isKnown) this.#known.set(device, { known, label });
     return pools.some(({ guid }) => guid === label?.guid) ? undefined : label;
   }
-}
-
-/**
- * smartctl's exit status is a bit mask: the fourth bit is set when the disk reports a failure, and counts only if the
- * disk could be queried.
- */
-export function isFailing(status: number): boolean {
-  return (status & 0b111) === 0 && (status & 0b1000) !== 0;
 }
 
 /** The record that udev made of a disk when it was plugged in. */

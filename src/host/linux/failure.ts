@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { getSystemErrorMessage } from 'node:util';
 import { HostError } from '../ports/index.ts';
 
@@ -15,7 +16,10 @@ export function isAbsence(error: unknown): boolean {
 export function hostError(what: string, error: unknown): HostError {
   if (error instanceof HostError) return new HostError(`${what}: ${error.message}`, { cause: error });
   const known = error instanceof Error && 'errno' in error && typeof error.errno === 'number';
-  return new HostError(`${what}: ${known ? getSystemErrorMessage(Number(error.errno)) : String(error)}`, {
-    cause: error,
-  });
+  return new HostError(`${what}: ${known ? systemMessage(Number(error.errno)) : String(error)}`, { cause: error });
+}
+
+/** Node has no text for EDQUOT, by which ZFS refuses a write beyond a quota. */
+function systemMessage(errno: number): string {
+  return errno === -constants.errno.EDQUOT ? 'disk quota exceeded' : getSystemErrorMessage(errno);
 }

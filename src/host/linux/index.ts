@@ -1,6 +1,8 @@
 import type { Host } from '../ports/index.ts';
+import type { Replication } from '../ports/replication.ts';
 import type { Zfs } from '../ports/zfs.ts';
 import { HttpListeners } from '../shared/http-listeners.ts';
+import { explained, explaining } from '../shared/zfs-messages.ts';
 import { LinuxAccounts } from './accounts.ts';
 import { LinuxBootEnvironments } from './boot-environments.ts';
 import { LinuxCommands } from './commands.ts';
@@ -14,6 +16,7 @@ import { LinuxPlugins } from './plugins.ts';
 import { LinuxReplication } from './replication.ts';
 import { HelperRunner } from './runner.ts';
 import { LinuxServices } from './services.ts';
+import { LinuxStatistics } from './statistics.ts';
 import { type EngineName, LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
 import { linuxZfs } from './zfs/index.ts';
@@ -52,8 +55,9 @@ export async function openLinuxHost({
     network: new LinuxNetwork({ runner, files: tree }),
     packages: new LinuxPackages({ files: tree }),
     plugins: new LinuxPlugins({ runner }),
-    replication: new LinuxReplication({ runner }),
+    replication: explaining<Replication>(new LinuxReplication({ runner }), explained),
     services: new LinuxServices({ runner, root }),
+    statistics: new LinuxStatistics({ root }),
     targets: new LinuxTargets({ runner, engine: targetEngine }),
     web,
     zfs,

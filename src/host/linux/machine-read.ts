@@ -1,4 +1,4 @@
-import type { Update } from '../ports/machine.ts';
+import type { MemorySize, Update } from '../ports/machine.ts';
 
 /**
  * How far the clock is off, in seconds: the offset that at least half of the answering servers confirm (`chronyc -c -n
@@ -15,6 +15,17 @@ export function readOffset(sources: string, tracking: string): number | undefine
   const offset = offsets.sort((a, b) => Math.abs(a) - Math.abs(b))[Math.floor((offsets.length - 1) / 2)];
   const behind = Number(tracking.split(',')[4]);
   return offset === undefined || !Number.isFinite(behind) ? undefined : offset - behind;
+}
+
+/**
+ * The memory from `/proc/meminfo` and the statistics of ZFS. The kernel does not count the cache of ZFS (ARC) as
+ * available, although ZFS gives it back down to its smallest size.
+ */
+export function readMemory(info: string, arc: string): MemorySize {
+  const inInfo = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(info)?.[1] ?? 0) * 1024;
+  const inArc = (name: string) => Number(new RegExp(`^${name}\\s+\\d+\\s+(\\d+)$`, 'm').exec(arc)?.[1] ?? 0);
+  const total = inInfo('MemTotal');
+  return { total, available: Math.min(total, inInfo('MemAvailable') + Math.max(0, inArc('size') - inArc('c_min'))) };
 }
 
 /**

@@ -1,8 +1,10 @@
 import { createSocket } from 'node:dgram';
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { HostError } from '../ports/index.ts';
-import type { Machine, Update } from '../ports/machine.ts';
-import { readOffset, readSimulation } from './machine-read.ts';
+import type { Machine, MemorySize, Process, Update } from '../ports/machine.ts';
+import { readMemory, readOffset, readSimulation } from './machine-read.ts';
+import { processesUsing } from './processes.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
 /** Milliseconds. */
@@ -17,6 +19,10 @@ export class LinuxMachine implements Machine {
 
   constructor(options: { runner: Runner }) {
     this.#runner = options.runner;
+  }
+
+  processesUsing(paths: readonly string[]): Promise<readonly Process[]> {
+    return processesUsing(paths);
   }
 
   async setZone(zone: string): Promise<void> {
@@ -80,6 +86,15 @@ export class LinuxMachine implements Machine {
       this.#runner.run(['chronyc', '-c', '-n', 'tracking']),
     ]);
     return sources.status === 0 && tracking.status === 0 ? readOffset(sources.stdout, tracking.stdout) : undefined;
+  }
+
+  async memory(): Promise<MemorySize> {
+    // Without ZFS there is no cache of its own.
+    const [info, arc] = await Promise.all([
+      readFile('/proc/meminfo', 'utf8'),
+      readFile('/proc/spl/kstat/zfs/arcstats', 'utf8').catch(() => ''),
+    ]);
+    return readMemory(info, arc);
   }
 
   async renewSources(): Promise<void> {

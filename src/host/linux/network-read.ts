@@ -69,8 +69,12 @@ export function readNameServers(text: string): readonly string[] {
   return named.filter((address) => !/^(127\.|::1$|fe80:|169\.254\.)/i.test(address)).slice(0, 3);
 }
 
-/** The medium of a card from `ethtool`'s output; undefined for a card that reports nothing about negotiation. */
+/**
+ * The medium of a card from `ethtool`'s output; undefined for a card that reports nothing about negotiation, and for one
+ * that cannot negotiate, such as those of virtual machines: it has one medium, which cannot be set.
+ */
 export function readMedium(text: string): Medium | undefined {
+  if (/^\s*Supports auto-negotiation: No/m.test(text)) return undefined;
   const negotiates = /^\s*Auto-negotiation: (on|off)/m.exec(text)?.[1];
   if (negotiates === undefined) return undefined;
   if (negotiates === 'off') {

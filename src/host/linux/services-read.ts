@@ -1,5 +1,6 @@
 /** Pure readers of the output of systemd's tools. */
 import { isObject } from '../../lib/json.ts';
+import { forgetOldest } from '../../lib/recent.ts';
 
 /** One unit's properties. */
 export type UnitProperties = Readonly<Record<string, string>>;
@@ -19,9 +20,66 @@ export function readUnitStates(text: string): readonly UnitProperties[] {
   const answer: unknown = JSON.parse(text);
   const units: unknown = isObject(answer) && Array.isArray(answer['data']) ? answer['data'][0] : undefined;
   if (!Array.isArray(units)) throw new Error(`busctl printed no units: ${text.slice(0, 200)}`);
-  return units
-    .filter(Array.isArray)
-    .map((unit: readonly unknown[]) => Object.freeze({ LoadState: String(unit[2]), ActiveState: String(unit[3]) }));
+  return units.filter(Array.isArray).map((unit: readonly unknown[]) =>
+    Object.freeze({
+      LoadState: String(unit[2]),
+      ActiveState: String(unit[3]),
+      SubState: String(unit[4]),
+      Job: String(unit[7]),
+    }),
+  );
+}
+
+/** Units whose state in the last signal is kept: more than a machine has services, and few enough for years of sessions. */
+const mostUnits = 5000;
+
+/**
+ * Reads the lines of `busctl monitor`: signals of the service manager about units. Returns the service that a signal
+ * reports a new state of.
+ *
+ * Signals that repeat a state are left out. The service manager also sends them when it loads or unloads other units that
+ * are ordered before or after this one. That happens whenever Holdfast asks for the states of its services, most of which
+ * do not run and are not loaded: a look after each signal would cause the next signal, for ever. A service that reloads
+ * goes on running, so its state stays the same too.
+ */
+export function unitEventReader(): (line: string) => string | undefined {
+  const states = new Map<string, string>();
+  return (line) => {
+    const event = readUnitEvent(line);
+    if (event === undefined || states.get(event.unit) === event.state) return undefined;
+    // Deleted first, so that the unit becomes the newest.
+    states.delete(event.unit);
+    states.set(event.unit, event.state);
+    forgetOldest(states, mostUnits);
+    return event.unit;
+  };
+}
+
+/** A unit, and its state as text for comparison. */
+function readUnitEvent(line: string): { readonly unit: string; readonly state: string } | undefined {
+  if (!line.includes('"ActiveState"')) return undefined;
+  let signal: unknown;
+  try {
+    signal = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(signal)) return undefined;
+  const { path, payload } = signal;
+  const unit = typeof path === 'string' ? /^\/org\/freedesktop\/systemd1\/unit\/(\w+)$/.exec(path)?.[1] : undefined;
+  // D-Bus paths have letters and digits; all other characters of the name are their codes after an underscore.
+  const name = unit?.replaceAll(/_([0-9a-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+  if (name === undefined) return undefined;
+  const data = isObject(payload) && Array.isArray(payload['data']) ? payload['data'] : [];
+  const { ActiveState, SubState, Job } = data.find(isObject) ?? {};
+  const isUp = isObject(ActiveState) && isRunning(ActiveState['data']);
+  const state = isUp ? 'running' : JSON.stringify([ActiveState, SubState, Job]);
+  return { unit: name.replace(/\.service$/, ''), state };
+}
+
+/** Whether a service in this `ActiveState` runs. */
+export function isRunning(state: unknown): boolean {
+  return state === 'active' || state === 'reloading';
 }
 
 function splitAt(line: string, separator: string): [string, string] {

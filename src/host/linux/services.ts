@@ -3,7 +3,15 @@ import { HostError } from '../ports/index.ts';
 import type { ServiceState, Services } from '../ports/services.ts';
 import { enabledUnits } from './enabled-units.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
-import { readLastWords, readUnitStates, readUnits, type UnitProperties } from './services-read.ts';
+import {
+  isRunning,
+  readLastWords,
+  readUnitStates,
+  readUnits,
+  type UnitProperties,
+  unitEventReader,
+} from './services-read.ts';
+import { watchProgram } from './watch.ts';
 
 const properties = [
   'ActiveState',
@@ -28,6 +36,18 @@ const listUnitsByNames = [
   'ListUnitsByNames',
 ];
 
+/** The signals that report new states of units. systemd sends them because its own login manager subscribes to them. */
+const unitSignals = [
+  "type='signal'",
+  `sender='${manager}'`,
+  "interface='org.freedesktop.DBus.Properties'",
+  "member='PropertiesChanged'",
+  `arg0='${manager}.Unit'`,
+].join(',');
+
+/** Has a job while the machine is shut down, which ends all services. */
+const shutdown = 'shutdown.target';
+
 /** Longer than systemd's own limit for a start, so that its error is reported and not this timeout. */
 const patience = 150_000;
 
@@ -49,8 +69,14 @@ export class LinuxServices implements Services {
 
   async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
     if (names.length === 0) return new Map();
-    const [units, enabled] = await Promise.all([this.#loaded(names), enabledUnits(this.#root)]);
-    return new Map(names.map((name, index) => [name, stateOf(units[index] ?? {}, enabled.has(unitOf(name)))]));
+    const [units, enabled] = await Promise.all([this.#loaded([...names, shutdown]), enabledUnits(this.#root)]);
+    const isShutDown = hasJob(units[names.length] ?? {});
+    return new Map(
+      names.map((name, index) => {
+        const unit = units[index] ?? {};
+        return [name, stateOf(unit, { enabled: enabled.has(unitOf(name)), isChanging: isShutDown || hasJob(unit) })];
+      }),
+    );
   }
 
   async start(name: string): Promise<void> {
@@ -75,6 +101,9 @@ export class LinuxServices implements Services {
   }
 
   async reload(names: readonly string[]): Promise<void> {
+    // One service almost always runs and can reload, and asking first would take half as long again.
+    const [only] = names;
+    if (names.length === 1 && only !== undefined && (await this.#run(systemctl('reload', only))).status === 0) return;
     const units = await this.#show(names);
     const settled = await Promise.all(names.map((name, index) => this.#settled(name, units[index] ?? {})));
     const idle = names.filter((_, index) => !isRunning(settled[index]?.ActiveState));
@@ -102,6 +131,13 @@ export class LinuxServices implements Services {
   async reread(): Promise<void> {
     const argv = ['systemctl', '--no-ask-password', '--quiet', 'daemon-reload'];
     expectSuccess(await this.#run(argv), argv);
+  }
+
+  watch(changed: (names: readonly string[]) => void): () => void {
+    return watchProgram(this.#runner, ['busctl', '--json=short', `--match=${unitSignals}`, 'monitor'], {
+      reader: unitEventReader,
+      changed: (names) => changed([...new Set(names)]),
+    });
   }
 
   /**
@@ -224,13 +260,14 @@ export class LinuxServices implements Services {
 
   /**
    * Makes or removes the links for the next boot, without a daemon-reload and without the links of an init script of
-   * the
-   * same name: both take seconds and change nothing. Only a service with just an init script needs them. Returns
-   * systemctl's messages about the links.
+   * the same name: both take seconds and change nothing. `--root` lets systemctl itself make them: the service manager
+   * would regard all units as changed on disk until its next reload, and systemctl would warn the administrator of it at
+   * each call. Only a service with just an init script needs the script's links. Returns systemctl's messages about the
+   * links.
    */
   async #switch(verb: 'enable' | 'disable', name: string): Promise<string> {
-    const argv = ['systemctl', '--no-reload', verb, unitOf(name)];
     const isScript = (await this.#look(name)).UnitFileState === 'generated';
+    const argv = ['systemctl', isScript ? '--no-reload' : '--root=/', verb, unitOf(name)];
     return expectSuccess(
       await this.#runner.run(argv, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }),
       argv,
@@ -238,7 +275,7 @@ export class LinuxServices implements Services {
   }
 
   async #systemctl(verb: string, ...names: readonly string[]): Promise<void> {
-    const argv = ['systemctl', '--no-ask-password', '--quiet', verb, ...names.map(unitOf)];
+    const argv = systemctl(verb, ...names);
     expectSuccess(await this.#run(argv), argv);
   }
 
@@ -247,18 +284,35 @@ export class LinuxServices implements Services {
   }
 }
 
-function stateOf({ ActiveState, LoadState }: UnitProperties, enabled: boolean): ServiceState {
+function systemctl(verb: string, ...names: readonly string[]): readonly string[] {
+  return ['systemctl', '--no-ask-password', '--quiet', verb, ...names.map(unitOf)];
+}
+
+function stateOf(
+  { ActiveState, SubState, LoadState }: UnitProperties,
+  { enabled, isChanging }: { readonly enabled: boolean; readonly isChanging: boolean },
+): ServiceState {
   const installed = LoadState !== 'not-found' && LoadState !== undefined;
+  const running = isRunning(ActiveState);
+  const phase = running ? undefined : phaseOf(ActiveState, SubState, isChanging);
   // A masked unit does not start, whatever links lead to it.
   return Object.freeze({
-    running: isRunning(ActiveState),
+    running,
     enabled: installed && enabled && LoadState !== 'masked',
     installed,
+    ...(phase && { phase }),
   });
 }
 
-function isRunning(state: string | undefined): boolean {
-  return state === 'active' || state === 'reloading';
+/** A unit that systemd will start again after a pause has failed, whatever its name for that. */
+function phaseOf(state: string | undefined, detail: string | undefined, isChanging: boolean): ServiceState['phase'] {
+  if (isChanging) return 'changing';
+  if (state === 'failed' || detail === 'auto-restart') return 'failed';
+  return state === 'activating' || state === 'deactivating' ? 'changing' : undefined;
+}
+
+function hasJob({ Job = '0' }: UnitProperties): boolean {
+  return Job !== '0';
 }
 
 function isEnabled(word: string): boolean {

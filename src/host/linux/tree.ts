@@ -81,6 +81,21 @@ export class Tree implements Files {
     }
   }
 
+  async folders(path: string, within: string): Promise<readonly string[]> {
+    try {
+      const [location, border] = await Promise.all([path, within].map(async (one) => realpath(await this.locate(one))));
+      if (location === undefined || border === undefined || !isWithin(location, border)) return [];
+      const entries = await readdir(location, { withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+        .map((entry) => `${path}/${entry.name}`)
+        .sort();
+    } catch (error) {
+      if (isAbsence(error)) return [];
+      throw hostError(`cannot list ${path}`, error);
+    }
+  }
+
   async write(path: string, content: string, options: FileOptions = {}): Promise<void> {
     try {
       const location = await this.locate(path, { follow: false });
@@ -118,13 +133,13 @@ export class Tree implements Files {
     }
   }
 
-  async stage(path: string, content: string): Promise<string> {
+  async stage(path: string, content: string, encoding: Encoding = 'utf8'): Promise<string> {
     try {
       this.#stagedReady ??= this.#prepareStaged();
       await this.#stagedReady;
       this.#count += 1;
       const staged = join(this.#staged, `${this.#count}-${lastElement(path).slice(-100)}`);
-      await writeFile(staged, content, { mode: 0o600, flag: 'wx' });
+      await writeFile(staged, content, { mode: 0o600, flag: 'wx', encoding });
       return staged;
     } catch (error) {
       this.#stagedReady = undefined;

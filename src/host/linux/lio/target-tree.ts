@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { cache, memo } from '../../../lib/memo.ts';
 import {
   type Auth,
   type Extent,
@@ -27,16 +28,8 @@ export function targetTree(model: TargetModel, sizes: Sizes): readonly Piece[] {
   ];
 }
 
-const places = new WeakMap<Extent, string>();
-
 /** The path of an extent. The name holds a digest of everything that cannot change while the extent exists. */
-export function placeOf(extent: Extent): string {
-  const known = places.get(extent);
-  if (known !== undefined) return known;
-  const place = makePlace(extent);
-  places.set(extent, place);
-  return place;
-}
+export const placeOf = memo(makePlace);
 
 function makePlace(extent: Extent): string {
   const { backing, blockSize, readOnly, serial, naa } = extent;
@@ -74,17 +67,14 @@ function base({ discovery }: TargetModel): Piece {
   };
 }
 
-const extentPieces = new WeakMap<Extent, { readonly size: number | undefined; readonly piece: Piece }>();
-
 function extentPiece(extent: Extent, sizes: Sizes): Piece {
   // A device reports its own size.
-  const size = extent.backing.kind === 'file' ? (extent.size ?? sizes.get(extent.id)) : undefined;
-  const known = extentPieces.get(extent);
-  if (known !== undefined && known.size === size) return known.piece;
-  const piece = { name: extentName(extent), nodes: extentNodes(extent, size) };
-  extentPieces.set(extent, { size, piece });
-  return piece;
+  return pieceOf(extent, extent.backing.kind === 'file' ? (extent.size ?? sizes.get(extent.id)) : undefined);
 }
+
+const pieceOf = memo(
+  (extent: Extent, size: number | undefined): Piece => ({ name: extentName(extent), nodes: extentNodes(extent, size) }),
+);
 
 function extentNodes(extent: Extent, size: number | undefined): readonly Node[] {
   const { backing, naa, serial, blockSize, readOnly, rotation, thirdPartyCopy } = extent;
@@ -127,23 +117,21 @@ function extentNodes(extent: Extent, size: number | undefined): readonly Node[] 
   ];
 }
 
-const targetPieces = new WeakMap<Target, { readonly places: readonly (string | undefined)[]; readonly piece: Piece }>();
-
 function targetPiece(target: Target, extents: ReadonlyMap<number, Extent>): Piece {
-  const behind = target.luns.map(({ number, extent: id }) => ({ number, extent: extents.get(id) }));
-  const places = behind.map(({ extent }) => extent && placeOf(extent));
-  const known = targetPieces.get(target);
-  if (
-    known !== undefined &&
-    known.places.length === places.length &&
-    known.places.every((place, index) => place === places[index])
-  )
-    return known.piece;
-  const luns = behind.flatMap(({ number, extent }) =>
-    extent === undefined ? [] : [{ number, extent, place: placeOf(extent) }],
+  const behind = target.luns.map(({ number, extent: id }) => {
+    const extent = extents.get(id);
+    return extent === undefined ? undefined : { number, extent, place: placeOf(extent) };
+  });
+  return targetPieceOf(
+    target,
+    behind.filter((lun) => lun !== undefined),
+    behind.map((lun) => lun?.place),
   );
+}
+
+const targetPieceOf = cache((target: Target, luns: readonly LunAt[]): Piece => {
   const own = `iscsi/${target.name}`;
-  const piece = {
+  return {
     name: `target ${target.name}`,
     nodes: [
       folder(own),
@@ -152,9 +140,7 @@ function targetPiece(target: Target, extents: ReadonlyMap<number, Extent>): Piec
         .flatMap((group) => groupNodes(`${own}/tpgt_${tagOf(group)}`, target, group, luns)),
     ],
   };
-  targetPieces.set(target, { places, piece });
-  return piece;
-}
+});
 
 /**
  * A group for named initiators has another tag than a group for everybody: the kernel remembers the initiators that it

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { cache } from '../../../lib/memo.ts';
 import { type Auth, type Extent, portalText, type Target, type TargetModel } from '../../ports/targets.ts';
 import { isServed } from './objections.ts';
 
@@ -91,14 +91,14 @@ export function goalOf(model: TargetModel, lockSecret: string): Goal {
   };
 }
 
-const known = new WeakMap<Target, { readonly behind: readonly (Extent | undefined)[]; readonly goal: GoalTarget }>();
-
 function goalTarget(target: Target, extents: ReadonlyMap<number, Extent>): GoalTarget {
   const behind = target.luns.map(({ extent }) => extents.get(extent));
-  const before = known.get(target);
-  if (before !== undefined && isDeepStrictEqual(before.behind, behind)) return before.goal;
+  return goalOfTarget(target, behind, behind);
+}
+
+const goalOfTarget = cache((target: Target, behind: readonly (Extent | undefined)[]): GoalTarget => {
   const [group] = target.groups;
-  const goal: GoalTarget = {
+  return {
     name: target.name,
     devices: new Map(
       target.luns.flatMap(({ number }, index) =>
@@ -113,9 +113,7 @@ function goalTarget(target: Target, extents: ReadonlyMap<number, Extent>): GoalT
             group.networks?.map((network) => `initiator-address=${network}`) ?? ['initiator-address=ALL']),
     ),
   };
-  known.set(target, { behind, goal });
-  return goal;
-}
+});
 
 function deviceOf({
   backing: { kind, path },

@@ -5,11 +5,14 @@ import {
   type DatasetScope,
   type DatasetSettings,
   type Datasets,
+  type NewDatasetSettings,
+  type NewEncryption,
 } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
+import { moveDataset } from './moving.ts';
 import { isGone, ofSystem, type Programs } from './programs.ts';
 import { datasetColumns, readComments, readDatasets } from './read-datasets.ts';
-import { optionsOf, ownSettings, restore, set, wantedOf } from './settings.ts';
+import { encryptionArgv, optionsOf, ownSettings, restore, set, wantedOf } from './settings.ts';
 import { volumeDevice } from './volume-device.ts';
 
 export function linuxDatasets(programs: Programs): Datasets {
@@ -58,26 +61,22 @@ export function linuxDatasets(programs: Programs): Datasets {
       );
     },
 
-    async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {
-      await programs.do('zfs', 'create', ...optionsOf('-o', settings), '--', name);
+    async createDataset(name: string, { encryption, ...settings }: NewDatasetSettings = {}): Promise<void> {
+      await create(programs, encryption, ...optionsOf('-o', settings), '--', name);
     },
 
     /**
      * In two steps. ZFS refuses space that a volume cannot get only after it has made the volume. OpenZFS 2.3 then tries
      * in the kernel, without a pause, to destroy the volume while udev still has it open: a machine with one processor hangs.
      */
-    async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
+    async createVolume(
+      name: string,
+      size: number,
+      { encryption, ...settings }: NewDatasetSettings = {},
+    ): Promise<void> {
       const { volsize: _, reservation, refreservation = 'auto', ...properties } = settings.properties ?? {};
-      await programs.do(
-        'zfs',
-        'create',
-        '-s',
-        '-V',
-        String(size),
-        ...optionsOf('-o', { ...settings, properties }),
-        '--',
-        name,
-      );
+      const options = optionsOf('-o', { ...settings, properties });
+      await create(programs, encryption, '-s', '-V', String(size), ...options, '--', name);
       try {
         await set(programs, name, [
           ...(reservation === undefined || reservation === 'inherit' ? [] : [['reservation', reservation] as const]),
@@ -117,8 +116,22 @@ export function linuxDatasets(programs: Programs): Datasets {
       if (name.includes('@')) throw new HostError(`cannot open '${name}': it is not a dataset`);
       await programs.patiently('zfs', 'destroy', ...(clones ? ['-R'] : recursive ? ['-r'] : []), '--', name);
     },
+
+    moveDataset: (name, to, { mounted }) => moveDataset(programs, name, to, mounted),
   };
   return datasets;
+}
+
+async function create(
+  programs: Programs,
+  encryption: NewEncryption | undefined,
+  ...rest: readonly string[]
+): Promise<void> {
+  const argv = ['zfs', 'create', ...encryptionArgv('-o', encryption), ...rest];
+  expectSuccess(
+    encryption === undefined ? await programs.run(...argv) : await programs.runWithKey(encryption.key, ...argv),
+    argv,
+  );
 }
 
 /**

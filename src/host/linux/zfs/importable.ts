@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Outcome } from '../../ports/commands.ts';
 import type { ImportablePool } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
@@ -25,11 +26,16 @@ export class ImportablePools {
     const argv = ['zpool', 'import', ...labels.flatMap(({ device }) => ['-d', `/dev/${device}`])];
     const outcome = labels.length === 0 ? nothing : await this.#programs.run(...argv);
     if (outcome.status !== 0 && !/no pools available/.test(outcome.stderr)) expectSuccess(outcome, argv);
-    const hostnameOf = (guid: string) => labels.find((label) => label.guid === guid)?.hostname ?? '';
     const pools = readImportable(outcome.stdout).map((pool) =>
-      Object.freeze({ ...pool, hostname: hostnameOf(pool.guid) }),
+      Object.freeze({ ...pool, ...ownerIn(labels.find(({ guid }) => guid === pool.guid)) }),
     );
     this.#found = { by, pools };
     return pools;
   }
+}
+
+/** The machine that the label names, and whether that is another one that may still use the pool. */
+function ownerIn(label: FoundLabel | undefined): Pick<ImportablePool, 'hostname' | 'usedBy'> {
+  const owner = label?.hostname ?? '';
+  return { hostname: owner, ...(label?.isInUse && owner !== '' && owner !== hostname() && { usedBy: owner }) };
 }

@@ -1,5 +1,6 @@
 import type { Disk } from '../../ports/disks.ts';
 import type { Zfs } from '../../ports/zfs.ts';
+import { explainedOrPassed, explaining } from '../../shared/zfs-messages.ts';
 import type { Runner } from '../runner.ts';
 import type { Tree } from '../tree.ts';
 import { watchProgram } from '../watch.ts';
@@ -7,6 +8,7 @@ import { linuxDatasets } from './datasets.ts';
 import { linuxDevices } from './devices.ts';
 import { zfsEventReader, zfsEvents } from './events.ts';
 import { linuxKeys } from './keys.ts';
+import { MountPoints } from './mount-points.ts';
 import { linuxPools } from './pools.ts';
 import { Programs } from './programs.ts';
 import type { FoundLabel } from './read-labels.ts';
@@ -26,13 +28,15 @@ export function linuxZfs({
 }): Zfs {
   const programs = new Programs(runner);
   const datasets = linuxDatasets(programs);
-  const pools = linuxPools(programs, { tree, disks, labels, datasets });
-  return {
+  const mountPoints = new MountPoints(programs, tree);
+  const pools = linuxPools(programs, { disks, labels, mountPoints });
+  const zfs: Zfs = {
     ...pools,
     ...linuxDevices(programs, pools),
-    ...linuxKeys(programs),
+    ...linuxKeys(programs, mountPoints),
     ...datasets,
     ...linuxSnapshots(programs),
     watch: (changed) => watchProgram(runner, zfsEvents, { reader: zfsEventReader, changed }),
   };
+  return explaining(zfs, explainedOrPassed);
 }

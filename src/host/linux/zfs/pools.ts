@@ -1,35 +1,28 @@
 import type { Disk } from '../../ports/disks.ts';
 import { HostError } from '../../ports/index.ts';
-import {
-  type Datasets,
-  type DiskGroup,
-  keySlotsProperty,
-  type Pool,
-  type PoolSpec,
-  type Pools,
-} from '../../ports/zfs.ts';
+import type { DiskGroup, Pool, PoolSpec, Pools } from '../../ports/zfs.ts';
+import { usedElsewhere } from '../../shared/pool-owner.ts';
 import { diskBehind, stablePaths } from '../devices.ts';
 import { expectSuccess } from '../runner.ts';
-import type { Tree } from '../tree.ts';
 import { ImportablePools } from './importable.ts';
-import { mountAll, mountpoints } from './mounting.ts';
+import type { MountPoints } from './mount-points.ts';
+import { mountAll, mountpointOf, mountpoints } from './mounting.ts';
 import type { Programs } from './programs.ts';
 import type { FoundLabel } from './read-labels.ts';
 import { readPools } from './read-pools.ts';
-import { optionsOf, set } from './settings.ts';
+import { encryptionArgv, optionsOf, set } from './settings.ts';
 
 /** Default properties of a new pool's root dataset, which Samba's and NFS's permissions require. */
 const rootSettings = ['-O', 'acltype=posixacl', '-O', 'xattr=sa'];
 
 /** What pools are made of and where they are mounted. */
 interface PoolContext {
-  readonly tree: Tree;
   readonly disks: () => Promise<readonly Disk[]>;
   readonly labels: () => Promise<readonly FoundLabel[]>;
-  readonly datasets: Datasets;
+  readonly mountPoints: MountPoints;
 }
 
-export function linuxPools(programs: Programs, { tree, disks, labels, datasets }: PoolContext): Pools {
+export function linuxPools(programs: Programs, { disks, labels, mountPoints }: PoolContext): Pools {
   const importable = new ImportablePools(programs, labels);
   const pools: Pools = {
     async pools(names: readonly string[] = []): Promise<readonly Pool[]> {
@@ -55,10 +48,17 @@ export function linuxPools(programs: Programs, { tree, disks, labels, datasets }
       const root = [
         ...rootSettings,
         ...optionsOf('-O', { ...settings, mountpoint: undefined }),
-        ...encryptionArgv(encryption),
+        ...encryptionArgv('-O', encryption),
       ];
-      const rest = ['-o', 'ashift=12', '-m', settings.mountpoint ?? mountpoint, ...root, '--', name];
-      await useDisks({ programs, disks }, base, [...rest, ...(await vdevArgv(groups))], groups, encryption?.key);
+      const place = settings.mountpoint ?? mountpoint;
+      const rest = ['-o', 'ashift=12', '-m', place, ...root, '--', name];
+      const takeBack = await mountPoints.protect(place);
+      try {
+        await useDisks({ programs, disks }, base, [...rest, ...(await vdevArgv(groups))], groups, encryption?.key);
+      } catch (error) {
+        await takeBack();
+        throw error;
+      }
     },
 
     async extendPool(name: string, groups: readonly DiskGroup[]): Promise<void> {
@@ -67,30 +67,35 @@ export function linuxPools(programs: Programs, { tree, disks, labels, datasets }
 
     async destroyPool(name: string): Promise<void> {
       const pool = (await pools.pools()).find((found) => found.name === name);
-      const mountpoint = (await datasets.datasets({ names: [name] }))[0]?.mountpoint;
+      const mountpoint = await mountpointOf(programs, name);
       await programs.patiently('zpool', 'destroy', '--', name);
       // Otherwise the disks would keep the labels of a pool that cannot be imported.
       for (const device of pool?.groups.flatMap((group) => group.devices) ?? [])
         await programs.run('zpool', 'labelclear', `/dev/${device.label}`);
-      // ZFS keeps the folder of an explicitly set mountpoint, and Holdfast always sets it.
-      if (mountpoint !== undefined && mountpoint !== '/') await tree.removeEmptyFolder(mountpoint).catch(() => {});
+      // The pool is gone, so what cannot be removed must not fail the request.
+      await mountPoints.remove(mountpoint).catch(() => {});
     },
 
     async exportPool(name: string): Promise<void> {
+      const mountpoint = await mountpointOf(programs, name);
       await programs.patiently('zpool', 'export', '--', name);
+      await mountPoints.remove(mountpoint).catch(() => {});
     },
 
     importable: () => importable.list(),
 
-    async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
+    async importPool(guid, { mountpoint, takesOver = false } = {}): Promise<void> {
       if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
-      // By force: a pool of a machine that failed was never exported, and its disks are here now.
+      const usedBy = (await importable.list()).find((pool) => pool.guid === guid)?.usedBy;
+      if (usedBy !== undefined && !takesOver) throw usedElsewhere(guid, usedBy);
+      // By force: this machine, with another host id, or one that failed has not exported it.
       await programs.do('zpool', 'import', '-f', ...(mountpoint === undefined ? [] : ['-N']), guid);
       if (mountpoint === undefined) return;
       const name = (await pools.pools()).find((pool) => pool.guid === guid)?.name ?? '';
       try {
         if ((await mountpoints(programs, name)).get(name) !== mountpoint)
           await set(programs, name, [['mountpoint', mountpoint]]);
+        await mountPoints.protect(mountpoint);
         await mountAll(programs, name, mountpoint);
       } catch (error) {
         await pools.exportPool(name);
@@ -149,17 +154,6 @@ async function useDisks(
     throw new HostError(`mismatched replication level: the groups are ${[...different].join(', ')}`);
   const forced = [...program, '-f', ...rest];
   expectSuccess(await run(...forced), forced);
-}
-
-function encryptionArgv(encryption: PoolSpec['encryption']): readonly string[] {
-  if (encryption === undefined) return [];
-  const settings = [
-    'encryption=aes-256-gcm',
-    'keyformat=hex',
-    'keylocation=prompt',
-    `${keySlotsProperty}=${encryption.slots}`,
-  ];
-  return settings.flatMap((setting) => ['-O', setting]);
 }
 
 function isData({ kind }: DiskGroup): boolean {

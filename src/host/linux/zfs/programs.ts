@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { isWithin } from '../../../lib/path.ts';
 import type { Outcome } from '../../ports/commands.ts';
 import { poolOfRoot } from '../devices.ts';
 import { expectSuccess, messageOfProgram, type Runner } from '../runner.ts';
@@ -47,7 +48,7 @@ export class Programs {
 /** Whether a dataset is in the pool that the machine runs from: it holds boot environments and no data. */
 export async function ofSystem(): Promise<(dataset: string) => boolean> {
   const pool = await poolOfRoot();
-  return (dataset) => pool !== undefined && (dataset === pool || dataset.startsWith(`${pool}/`));
+  return (dataset) => pool !== undefined && isWithin(dataset, pool);
 }
 
 /** Whether zfs reported that a named dataset or pool does not exist. Its output about the others is valid. */

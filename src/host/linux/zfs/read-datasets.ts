@@ -19,6 +19,7 @@ export const datasetColumns: readonly string[] = [
   ...datasetProperties,
   commentProperty,
   'keystatus',
+  'encryptionroot',
   keySlotsProperty,
   'guid',
   'origin',
@@ -48,6 +49,7 @@ export function readDatasets(
     }
     const comment = propertyOf(properties, commentProperty);
     const text = (property: string) => (propertyOf(properties, property)?.value ?? '-').replace(/^-$/, '');
+    const slots = propertyOf(properties, keySlotsProperty);
     return Object.freeze({
       name,
       kind: propertyOf(properties, 'type')?.value === 'volume' ? 'volume' : 'filesystem',
@@ -69,8 +71,9 @@ export function readDatasets(
           : text('keystatus') === 'unavailable'
             ? 'unavailable'
             : undefined,
-      // Only of the pool's root; all other datasets inherit it.
-      keySlots: name.includes('/') || text(keySlotsProperty) === '' ? undefined : text(keySlotsProperty),
+      encryptionRoot: text('encryptionroot') === '' ? undefined : text('encryptionroot'),
+      // Inherited key slots are of the encryption root above.
+      keySlots: slots !== undefined && isOwn(slots) && slots.value !== '-' ? slots.value : undefined,
       origin: text('origin') === '' ? undefined : text('origin'),
       // The space that snapshots use alone changes with the contents that they share with the dataset.
       snapshotStamp: [
@@ -80,6 +83,7 @@ export function readDatasets(
         text('usedbysnapshots'),
         bytesOf(properties, 'snapshots_changed') > now - settling ? look : '',
       ].join(' '),
+      isUntouched: text('snapshots_changed') === '',
     });
   });
 }

@@ -7,6 +7,8 @@ export interface Label {
   readonly guid: string;
   /** Of the machine that imported it last. */
   readonly hostname: string;
+  /** Whether that machine has not exported it. */
+  readonly isInUse: boolean;
 }
 
 export interface FoundLabel extends Label {
@@ -28,6 +30,7 @@ export function readLabel(text: string): Label | undefined {
     pool,
     guid: /^ {4}pool_guid: (\d+)$/m.exec(text)?.[1] ?? '',
     hostname: /^ {4}hostname: '(.*)'$/m.exec(text)?.[1] ?? '',
+    isInUse: state === '0',
   };
 }
 

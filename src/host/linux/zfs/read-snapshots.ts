@@ -1,4 +1,4 @@
-import { type Snapshot, taskProperty } from '../../ports/zfs.ts';
+import { type Hold, type Snapshot, taskProperty } from '../../ports/zfs.ts';
 
 /** The columns of `zfs list -t snapshot` that describe a snapshot. */
 export const snapshotColumns: readonly string[] = [
@@ -9,6 +9,14 @@ export const snapshotColumns: readonly string[] = [
   'defer_destroy',
   taskProperty,
 ];
+
+/** The holds, from `zfs holds -H`: snapshot, tag and time. */
+export function readHolds(list: string): readonly Hold[] {
+  return list.split('\n').flatMap((line) => {
+    const [snapshot = '', tag = ''] = line.split('\t');
+    return snapshot.includes('@') ? [{ snapshot, tag }] : [];
+  });
+}
 
 /** The snapshots, from `zfs list -Hp` with the columns above. */
 export function readSnapshots(list: string): readonly Snapshot[] {

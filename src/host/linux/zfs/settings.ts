@@ -1,5 +1,5 @@
 import type { Outcome } from '../../ports/commands.ts';
-import { commentProperty, type DatasetSettings } from '../../ports/zfs.ts';
+import { commentProperty, type DatasetSettings, keySlotsProperty, type NewEncryption } from '../../ports/zfs.ts';
 import type { Programs } from './programs.ts';
 import { readOwnSettings } from './read-datasets.ts';
 
@@ -10,7 +10,7 @@ export function wantedOf({
   mountpoint,
 }: DatasetSettings): readonly (readonly [string, string | undefined])[] {
   const entries = Object.entries(properties).map(
-    ([name, value]) => [name, value === 'inherit' ? undefined : value] as const,
+    ([name, value]) => [name, value === 'inherit' ? undefined : limitOf(name, value)] as const,
   );
   return [
     ...entries,
@@ -18,6 +18,9 @@ export function wantedOf({
     ...(mountpoint === undefined ? [] : [['mountpoint', mountpoint] as const]),
   ];
 }
+
+/** `zfs set` refuses a quota of 0, and takes `none` for it. */
+const limitOf = (name: string, value: string) => (value === '0' && /^(ref)?quota$/.test(name) ? 'none' : value);
 
 /** The settings as options of a command that creates something: there is nothing to inherit again yet. */
 export function optionsOf(
@@ -28,6 +31,18 @@ export function optionsOf(
   return wantedOf(mountpoint === undefined ? others : { ...others, mountpoint }).flatMap(([name, value]) =>
     value === undefined ? [] : [flag, `${name}=${value}`],
   );
+}
+
+/** What makes something new an encryption root. The program reads the key from its standard input. */
+export function encryptionArgv(flag: '-o' | '-O', encryption: NewEncryption | undefined): readonly string[] {
+  if (encryption === undefined) return [];
+  const settings = [
+    'encryption=aes-256-gcm',
+    'keyformat=hex',
+    'keylocation=prompt',
+    `${keySlotsProperty}=${encryption.slots}`,
+  ];
+  return settings.flatMap((setting) => [flag, setting]);
 }
 
 export async function ownSettings(

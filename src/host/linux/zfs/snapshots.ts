@@ -1,8 +1,8 @@
 import { HostError } from '../../ports/index.ts';
-import { type Snapshot, type Snapshots, taskProperty } from '../../ports/zfs.ts';
+import { type Hold, isInBin, type Snapshot, type Snapshots, taskProperty } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
 import { isGone, ofSystem, type Programs } from './programs.ts';
-import { readSnapshots, snapshotColumns } from './read-snapshots.ts';
+import { readHolds, readSnapshots, snapshotColumns } from './read-snapshots.ts';
 import { volumeDevice } from './volume-device.ts';
 
 /** How many names one call of a program gets. */
@@ -31,14 +31,10 @@ export function linuxSnapshots(programs: Programs): Snapshots {
       name: string,
       { recursive = false, task }: { recursive?: boolean; task?: number } = {},
     ): Promise<void> {
-      await programs.do(
-        'zfs',
-        'snapshot',
-        ...(recursive ? ['-r'] : []),
-        ...(task === undefined ? [] : ['-o', `${taskProperty}=${task}`]),
-        '--',
-        name,
-      );
+      const options = task === undefined ? [] : ['-o', `${taskProperty}=${task}`];
+      const outside = recursive ? await outsideBins(programs, name) : undefined;
+      const chosen = outside ?? [...(recursive ? ['-r'] : []), '--', name];
+      await programs.do('zfs', 'snapshot', ...options, ...chosen);
     },
 
     async destroySnapshot(
@@ -50,8 +46,19 @@ export function linuxSnapshots(programs: Programs): Snapshots {
       await programs.patiently('zfs', 'destroy', ...(deferred ? ['-d'] : []), ...(recursive ? ['-r'] : []), '--', name);
     },
 
+    async holds(snapshots: readonly string[]): Promise<readonly Hold[]> {
+      if (snapshots.length === 0) return [];
+      const argv = ['zfs', 'holds', '-H', '--', ...snapshots.slice(0, mostNames)];
+      const outcome = await programs.run(...argv);
+      if (outcome.status !== 0 && !isGone(outcome)) expectSuccess(outcome, argv);
+      return readHolds(outcome.stdout);
+    },
+
     async cloneSnapshot(snapshot: string, name: string): Promise<void> {
-      await programs.do('zfs', 'clone', '--', snapshot, name);
+      const argv = ['zfs', 'clone', '--', snapshot, name];
+      const outcome = await programs.run(...argv);
+      // The clone of a locked dataset is locked.
+      if (!/key not loaded\s+filesystem successfully created/.test(outcome.stderr)) expectSuccess(outcome, argv);
       await volumeDevice(programs, name);
     },
 
@@ -59,4 +66,15 @@ export function linuxSnapshots(programs: Programs): Snapshots {
       await programs.patiently('zfs', 'rollback', ...(force ? ['-r'] : []), '--', snapshot);
     },
   };
+}
+
+/** The snapshots of a recursive one, if there is a bin below its dataset: one call takes them all in the same moment. */
+async function outsideBins(programs: Programs, snapshot: string): Promise<readonly string[] | undefined> {
+  const [dataset = '', name = ''] = snapshot.split('@');
+  const argv = ['zfs', 'list', '-H', '-r', '-t', 'filesystem,volume', '-o', 'name', '--', dataset];
+  const outcome = await programs.run(...argv);
+  const below = outcome.stdout.split('\n').filter((one) => one !== '');
+  // ZFS says what is wrong with the snapshot.
+  if (outcome.status !== 0 || !below.some(isInBin)) return undefined;
+  return ['--', ...below.filter((one) => !isInBin(one)).map((one) => `${one}@${name}`)];
 }
