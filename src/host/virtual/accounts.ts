@@ -8,6 +8,7 @@ import type {
   UserSpec,
 } from '../ports/accounts.ts';
 import { HostError } from '../ports/index.ts';
+import type { Foreign } from './foreign-accounts.ts';
 import { isNumber, isText, listOf, Memory, shapeOf } from './state.ts';
 
 /** The accounts of a fresh system (gaps 10.3), in the order of their record ids there. */
@@ -70,10 +71,10 @@ export class VirtualAccounts implements Accounts {
   /** Accounts that Holdfast created and no longer owns. */
   readonly #disowned: Memory<OwnedAccounts>;
 
-  readonly #foreign: () => Pick<KnownAccounts, 'users' | 'groups'>;
+  readonly #foreign: () => Foreign;
 
   /** `foreign` are the accounts of directories. */
-  constructor(path: string, foreign: () => Pick<KnownAccounts, 'users' | 'groups'>) {
+  constructor(path: string, foreign: () => Foreign) {
     this.#foreign = foreign;
     const isAccounts = shapeOf<OwnedAccounts>({ users: listOf(isUser), groups: listOf(isGroup) });
     const none = Object.freeze({ users: [], groups: [] });
@@ -88,6 +89,18 @@ export class VirtualAccounts implements Accounts {
       groups: [...this.#groups(), ...foreign.groups],
       shells,
     });
+  }
+
+  async inDirectory(name: string): Promise<number | undefined> {
+    const own = [...this.#systemUsers, ...this.#memory.value.users];
+    return own.some((user) => user.name === name)
+      ? undefined
+      : this.#foreign().users.find((user) => user.name === name)?.uid;
+  }
+
+  async directoryAccepts(name: string, password: string): Promise<boolean> {
+    if (password === '' || (await this.inDirectory(name)) === undefined) return false;
+    return this.#foreign().passwords.get(name) === password;
   }
 
   async owned(): Promise<OwnedAccounts> {

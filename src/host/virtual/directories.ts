@@ -28,6 +28,8 @@ export interface LdapDirectory {
   readonly base: string;
   /** Passwords of the accounts that may bind, by their DN. */
   readonly accounts: ReadonlyMap<string, string>;
+  /** Kerberos principals whose keys it accepts. */
+  readonly principals: readonly string[];
   /** UIDs, by the name of the user. */
   readonly users: ReadonlyMap<string, number>;
   /** Those of the accounts that may read Samba passwords, and that may add entries. */
@@ -62,9 +64,11 @@ export const usualDirectories = `{
       "base": "dc=example,dc=com",
       "accounts": {
         "cn=reader,dc=example,dc=com": "directory secret",
+        "uid=lena,dc=example,dc=com": "lenas own secret",
         "cn=clerk,dc=example,dc=com": "clerks secret",
         "cn=writer,dc=example,dc=com": "writers secret"
       },
+      "principals": ["nfs/nas.example.com@EXAMPLE.COM"],
       "users": { "lena": 20001 },
       "readers": ["cn=reader,dc=example,dc=com", "cn=writer,dc=example,dc=com"],
       "writers": ["cn=writer,dc=example,dc=com"],
@@ -97,6 +101,7 @@ export function readDirectories(text: string): Directories {
       server: entry.text('server'),
       base: entry.text('base'),
       accounts: new Map(entry.map('accounts', isText)),
+      principals: entry.texts('principals'),
       users: new Map(entry.map('users', isId)),
       readers: entry.texts('readers'),
       writers: entry.texts('writers'),

@@ -1,5 +1,7 @@
-import { abilities, type Disk, type Disks, type Tuning } from '../ports/disks.ts';
+import { abilities, type Disk, type DiskHealth, type Disks, type Tuning } from '../ports/disks.ts';
+import type { FaultKind } from '../ports/faults.ts';
 import { HostError } from '../ports/index.ts';
+import type { VirtualFaults } from './faults.ts';
 import { type Guard, isFlag, isNumber, isText, listOf, Memory, mapOf, optional, shapeOf } from './state.ts';
 
 export interface VirtualDisk {
@@ -24,6 +26,9 @@ const isTuning: Guard<Tuning> = shapeOf<Tuning>({
   smart: optional(shapeOf<{ on: boolean; options: readonly string[] }>({ on: isFlag, options: listOf(isText) })),
 });
 
+/** How long each disk was powered on. */
+const powerOnHours = 10_000;
+
 /** The default settings of a disk. */
 const factory: Tuning = Object.freeze({
   standby: 0,
@@ -39,6 +44,7 @@ export class VirtualDisks implements Disks {
   readonly #disks: readonly VirtualDisk[];
   readonly #usedBy: (disk: string) => string | undefined;
   readonly #isBroken: (disk: string) => boolean;
+  readonly #faults: VirtualFaults;
 
   constructor(
     path: string,
@@ -46,6 +52,7 @@ export class VirtualDisks implements Disks {
       disks: readonly VirtualDisk[];
       usedBy: (disk: string) => string | undefined;
       isBroken: (disk: string) => boolean;
+      faults: VirtualFaults;
     },
   ) {
     this.#memory = new Memory(path, mapOf(isTuning), Object.freeze({}));
@@ -58,6 +65,7 @@ export class VirtualDisks implements Disks {
     this.#disks = options.disks;
     this.#usedBy = options.usedBy;
     this.#isBroken = options.isBroken;
+    this.#faults = options.faults;
   }
 
   async list(): Promise<readonly Disk[]> {
@@ -82,8 +90,21 @@ export class VirtualDisks implements Disks {
     else this.#failing.delete(disk);
   }
 
-  async failing(): Promise<readonly string[]> {
-    return (await this.list()).map(({ name }) => name).filter((name) => this.#failing.has(name));
+  /** A disk at rest, except for what faults change. Its last self-test ended a day before. */
+  async health(): Promise<readonly DiskHealth[]> {
+    return (await this.list()).map(({ name }) => {
+      const fault = (kind: FaultKind) => this.#faults.valueOf(kind, name);
+      return Object.freeze({
+        name,
+        failing: this.#failing.has(name) || fault('smart-failure') !== undefined,
+        temperature: fault('temperature') ?? 34,
+        hottest: 60,
+        wear: fault('wear') ?? 3,
+        badSectors: fault('bad-sectors') ?? 0,
+        hours: powerOnHours,
+        testedAt: powerOnHours - (fault('self-test-age') ?? 24),
+      });
+    });
   }
 
   async scramble(disk: string): Promise<void> {

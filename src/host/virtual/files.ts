@@ -38,12 +38,21 @@ export class VirtualFiles implements Files {
   readonly #tree: Tree;
   readonly #staged: string;
   readonly #isMounted: (path: string) => boolean;
+  readonly #writeProblem: (path: string, more: number) => string | undefined;
   #count = 0;
 
-  constructor(tree: Tree, options: { staged: string; isMounted: (path: string) => boolean }) {
+  constructor(
+    tree: Tree,
+    options: {
+      staged: string;
+      isMounted: (path: string) => boolean;
+      writeProblem: (path: string, more: number) => string | undefined;
+    },
+  ) {
     this.#tree = tree;
     this.#staged = options.staged;
     this.#isMounted = options.isMounted;
+    this.#writeProblem = options.writeProblem;
     // Removes staged files that a killed process left behind.
     mkdirSync(this.#staged, { recursive: true });
     for (const name of readdirSync(this.#staged)) rmSync(join(this.#staged, name), { recursive: true, force: true });
@@ -73,11 +82,26 @@ export class VirtualFiles implements Files {
     }
   }
 
+  async folders(path: string, within: string): Promise<readonly string[]> {
+    try {
+      const location = this.#tree.locate(path);
+      if (!isWithin(location, this.#tree.locate(within))) return [];
+      return readdirSync(location, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+        .map((entry) => `${path}/${entry.name}`)
+        .sort();
+    } catch (error) {
+      if (isAbsence(error)) return [];
+      throw hostError(`cannot list ${path}`, error);
+    }
+  }
+
   async write(path: string, content: string, options: FileOptions = {}): Promise<void> {
     try {
       const location = this.#tree.locate(path, { follow: false });
       const bytes = Buffer.from(content, options.encoding);
       if (location === this.#tree.root) throw new HostError('illegal operation on a directory');
+      this.#mayWrite(location, bytes.length);
       // The folder almost always exists, so it is created only after a failure.
       try {
         replaceFile(location, this.#aside(path), bytes, options.mode ?? 0o644);
@@ -92,7 +116,9 @@ export class VirtualFiles implements Files {
 
   async remove(path: string): Promise<void> {
     try {
-      unlinkSync(this.#tree.locate(path, { follow: false }));
+      const location = this.#tree.locate(path, { follow: false });
+      if (lookAt(location) !== undefined) this.#mayWrite(location);
+      unlinkSync(location);
     } catch (error) {
       if (!isAbsence(error)) throw hostError(`cannot remove ${path}`, error);
     }
@@ -104,6 +130,7 @@ export class VirtualFiles implements Files {
       const found = lookAt(from);
       if (found === undefined) return false;
       if (!found.isFile() && !found.isSymbolicLink()) throw new HostError('it is neither a file nor a link');
+      this.#mayWrite(location, found.size);
       mkdirSync(dirname(location), { recursive: true, mode: isPrivate ? 0o700 : 0o755 });
       const aside = this.#aside(to);
       if (found.isSymbolicLink()) symlinkSync(readlinkSync(from), aside);
@@ -119,10 +146,10 @@ export class VirtualFiles implements Files {
     }
   }
 
-  async stage(path: string, content: string): Promise<string> {
+  async stage(path: string, content: string, encoding: Encoding = 'utf8'): Promise<string> {
     const staged = this.#aside(path);
     try {
-      writeFileSync(staged, content, { mode: 0o600 });
+      writeFileSync(staged, content, { mode: 0o600, encoding });
     } catch (error) {
       rmSync(staged, { force: true });
       throw hostError(`cannot stage ${path}`, error);
@@ -164,6 +191,7 @@ export class VirtualFiles implements Files {
         }
         if (found?.isDirectory()) continue;
         if (found !== undefined) throw new HostError(`${name} is not a folder`);
+        this.#mayWrite(location);
         mkdirSync(location);
         made.push({ name, location });
         chmodSync(location, forFolder(options.mode));
@@ -178,6 +206,7 @@ export class VirtualFiles implements Files {
   async makeFile(path: string, { within, size, mode }: { within: string; size: number; mode: number }): Promise<void> {
     try {
       const location = this.#locationWithin(path, { within }, { follow: false });
+      this.#mayWrite(location);
       writeFileSync(location, '', { flag: 'wx', mode });
       try {
         truncateSync(location, size);
@@ -196,6 +225,7 @@ export class VirtualFiles implements Files {
       const location = this.#locationWithin(path, { within }, { follow: true });
       const bytes = lookAt(location)?.size;
       if (bytes !== from) throw new HostError(`it has ${bytes ?? 'no'} bytes, not ${from}`);
+      this.#mayWrite(location);
       truncateSync(location, to);
     } catch (error) {
       throw hostError(`cannot resize ${path}`, error);
@@ -219,6 +249,7 @@ export class VirtualFiles implements Files {
           : this.#locationWithin(path, options, { follow: false });
       if (lookAt(location) === undefined) return;
       if (this.#isMounted(this.#tree.nameOf(location))) throw new HostError('resource busy or locked');
+      this.#mayWrite(location);
       rmdirSync(location);
     } catch (error) {
       if (codeOf(error) !== 'ENOTEMPTY') throw hostError(`cannot remove ${path}`, error);
@@ -231,6 +262,7 @@ export class VirtualFiles implements Files {
       const location = this.#locationWithin(path, { within }, { follow: true });
       const found = lookAt(location);
       if (found === undefined) throw new HostError('no such file or directory');
+      this.#mayWrite(location);
       const folders = found.isDirectory() ? [location] : [];
       const files = found.isFile() ? [location] : [];
       // The list grows during this loop.
@@ -268,6 +300,7 @@ export class VirtualFiles implements Files {
   ): Promise<void> {
     try {
       const { folder, location } = this.#withoutLinks(path, within);
+      this.#mayWrite(location, content?.length);
       if (content === undefined) {
         rmSync(location, { force: true });
         if (lookAt(folder) !== undefined && readdirSync(folder).length === 0) rmdirSync(folder);
@@ -348,6 +381,12 @@ export class VirtualFiles implements Files {
     }
     const found = lookAt(location);
     return itself && found !== undefined && isExposed(found, root) ? { at, kind: 'writable' } : undefined;
+  }
+
+  /** Refuses a write in a read-only dataset, or one that exceeds a quota. Sparse files occupy nothing at first. */
+  #mayWrite(location: string, more = 0): void {
+    const problem = this.#writeProblem(this.#tree.nameOf(location), more);
+    if (problem !== undefined) throw new HostError(problem);
   }
 
   /** The real path of a file. Refuses links on the path below `within`, or with `followed` those that lead out of it. */

@@ -4,7 +4,9 @@ import type { Directories } from './directories.ts';
 import { codeOf } from './state.ts';
 import type { Tree } from './tree.ts';
 
-interface Foreign {
+export interface Foreign {
+  /** Passwords by the names of users that have one. */
+  readonly passwords: ReadonlyMap<string, string>;
   readonly users: readonly SystemUser[];
   readonly groups: readonly SystemGroup[];
 }
@@ -21,6 +23,7 @@ export function foreignAccounts(
   const sources = /^passwd:(.*)$/m.exec(fileIn(tree, '/etc/nsswitch.conf'))?.[1]?.trim().split(/\s+/) ?? [];
   const users: SystemUser[] = [];
   const groups: SystemGroup[] = [];
+  const passwords = new Map<string, string>();
   const add = (name: string, uid: number, gid = uid) =>
     void users.push(
       Object.freeze({ name, uid, gid, fullName: '', home: `/home/${name.replace('\\', '/')}`, shell: '/bin/false' }),
@@ -28,7 +31,12 @@ export function foreignAccounts(
   if (sources.includes('ldap')) {
     const conf = fileIn(tree, '/etc/nslcd.conf');
     const server = /^uri ldaps?:\/\/([^/:]*)/m.exec(conf)?.[1];
-    for (const [name, uid] of ldap.find((one) => one.server === server)?.users ?? []) add(name, uid);
+    const directory = ldap.find((one) => one.server === server);
+    for (const [name, uid] of directory?.users ?? []) {
+      add(name, uid);
+      const password = directory?.accounts.get(`uid=${name},${directory.base}`);
+      if (password !== undefined) passwords.set(name, password);
+    }
   }
   if (sources.includes('nis')) {
     const domain = fileIn(tree, '/etc/defaultdomain').trim();
@@ -42,10 +50,12 @@ export function foreignAccounts(
     const range = new RegExp(`^\\s*idmap config ${domain.workgroup} : range = (\\d+)-`, 'm');
     const first = Number(range.exec(conf)?.[1] ?? 20_000);
     groups.push(Object.freeze({ name: `${prefix}domain users`, gid: first + 513 }));
-    for (const [index, name] of [...domain.accounts.keys()].entries())
+    for (const [index, [name, password]] of [...domain.accounts].entries()) {
       add(`${prefix}${name}`, first + 1100 + index, first + 513);
+      passwords.set(`${prefix}${name}`, password);
+    }
   }
-  return { users, groups };
+  return { users, groups, passwords };
 }
 
 function fileIn(tree: Tree, path: string): string {

@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Host } from '../ports/index.ts';
 import { VirtualAccounts } from './accounts.ts';
@@ -7,6 +8,7 @@ import { VirtualCommands } from './commands.ts';
 import { type Directories, readDirectories, usualDirectories } from './directories.ts';
 import { disksOf, VirtualDisks } from './disks.ts';
 import { VirtualDomain } from './domain.ts';
+import { VirtualFaults } from './faults.ts';
 import { VirtualFiles } from './files.ts';
 import { foreignAccounts } from './foreign-accounts.ts';
 import { VirtualJails } from './jails.ts';
@@ -18,6 +20,7 @@ import { VirtualPackages } from './packages.ts';
 import { VirtualPlugins } from './plugins.ts';
 import { VirtualReplication } from './replication.ts';
 import { VirtualServices } from './services.ts';
+import { VirtualStatistics } from './statistics.ts';
 import { VirtualTargets } from './targets.ts';
 import { lookAt, Tree } from './tree.ts';
 import { type Exposure, VirtualWeb } from './web.ts';
@@ -33,6 +36,7 @@ export type { VirtualZfs } from './zfs/index.ts';
 export interface VirtualHost extends Host {
   readonly kind: 'virtual';
   readonly disks: VirtualDisks;
+  readonly faults: VirtualFaults;
   readonly machine: VirtualMachine;
   readonly packages: VirtualPackages;
   readonly services: VirtualServices;
@@ -64,17 +68,24 @@ export interface VirtualHostOptions {
 export async function openVirtualHost(options: VirtualHostOptions): Promise<VirtualHost> {
   const { disks: sizes, now } = options;
   const folder = resolve(options.folder);
-  mkdirSync(folder, { recursive: true });
+  const isNew = mkdirSync(folder, { recursive: true }) !== undefined;
   const staged = join(folder, 'staged');
   const tree = new Tree(join(folder, 'root'));
   mkdirSync(join(tree.root, 'root'), { recursive: true });
+  if (isNew) writeHostId(tree);
   const disks = disksOf(sizes);
+  const faults: VirtualFaults = new VirtualFaults(join(folder, 'faults.json'), {
+    disks: () => disks.map(({ name }) => name),
+    pools: () => zfs.poolNames(),
+    respond: (disk, responds) => (responds ? zfs.mendDisk(disk) : zfs.breakDisk(disk)),
+  });
   // These refer to each other: a target needs existing storage, and storage that a target serves cannot be destroyed.
   const zfs: VirtualZfs = virtualZfs(join(folder, 'zfs.json'), {
     mounts: new Mounts(tree, folder),
     disks,
     now,
     busyDevices: () => targets.inUse,
+    faultOf: (kind, target) => faults.valueOf(kind, target),
     hasEventDaemon: () => services.isRunning('zfs-zed'),
   });
   const targets: VirtualTargets = new VirtualTargets(folder, {
@@ -108,11 +119,17 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
       disks,
       usedBy: (disk) => zfs.usedBy(disk),
       isBroken: (disk) => zfs.isBroken(disk),
+      faults,
     }),
     domain,
-    files: new VirtualFiles(tree, { staged, isMounted: (path) => zfs.isMounted(path) }),
+    faults,
+    files: new VirtualFiles(tree, {
+      staged,
+      isMounted: (path) => zfs.isMounted(path),
+      writeProblem: (path, more) => zfs.writeProblem(path, more),
+    }),
     jails,
-    machine: new VirtualMachine(join(folder, 'machine.json'), () => bootEnvironments.boot()),
+    machine: new VirtualMachine(join(folder, 'machine.json'), { booted: () => bootEnvironments.boot(), faults }),
     network,
     packages: new VirtualPackages(join(folder, 'packages.json'), tree),
     plugins: new VirtualPlugins(tree, jails),
@@ -121,9 +138,22 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
       near: (dataset, recursive) => zfs.replicas(dataset, recursive),
     }),
     services,
+    statistics: new VirtualStatistics({
+      now,
+      pools: () => zfs.pools(),
+      disks,
+      links: async () => (await network.look()).links.map(({ name }) => name),
+      sessions: () => targets.sessionsByPort,
+    }),
     targets,
     web,
     zfs,
     close: async () => web.close(),
   });
+}
+
+/** A new machine has a random one, as the package of OpenZFS makes it. */
+function writeHostId(tree: Tree): void {
+  mkdirSync(join(tree.root, 'etc'), { recursive: true });
+  writeFileSync(join(tree.root, 'etc', 'hostid'), randomBytes(4));
 }

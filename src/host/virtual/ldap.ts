@@ -24,6 +24,9 @@ export class VirtualLdap {
     const directory = this.#directories.find(({ server }) => server === host);
     if (directory === undefined) return failure(255, "ldap_sasl_bind(SIMPLE): Can't contact LDAP server (-1)");
     const name = after('-D');
+    const keytab = argv.find((word) => word.startsWith(keytabWord))?.slice(keytabWord.length);
+    if (keytab !== undefined && !holdsKey(read(keytab) ?? '', directory.principals))
+      return failure(254, 'ldap_sasl_interactive_bind: Local error (-2)\n\tadditional info: SASL(-1): no credentials');
     if (name !== undefined && directory.accounts.get(name) !== read(after('-y') ?? ''))
       return failure(49, 'ldap_bind: Invalid credentials (49)');
     if (argv.includes('ldapadd')) return this.#add(directory, name, read(after('-f') ?? '') ?? '');
@@ -69,6 +72,13 @@ export class VirtualLdap {
   #keep({ base }: LdapDirectory, domains: readonly string[]): void {
     this.#added.keep(Object.freeze({ ...this.#added.value, [base]: Object.freeze(domains) }));
   }
+}
+
+const keytabWord = 'KRB5_CLIENT_KTNAME=FILE:';
+
+/** Whether a keytab with the keys of one principal belongs to one of these principals. */
+function holdsKey(keytab: string, principals: readonly string[]): boolean {
+  return principals.some((principal) => principal.split(/[/@]/).every((part) => keytab.includes(part)));
 }
 
 function refused(verb: 'add' | 'delete'): Outcome {

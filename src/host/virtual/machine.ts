@@ -1,5 +1,6 @@
 import { HostError } from '../ports/index.ts';
-import type { Machine, Update } from '../ports/machine.ts';
+import type { Machine, MemorySize, Process, Update } from '../ports/machine.ts';
+import type { VirtualFaults } from './faults.ts';
 import { isNumber, isText, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
 
 /** Some parameters of every Linux kernel, with their initial values. */
@@ -43,6 +44,8 @@ function isZone(name: string): boolean {
   }
 }
 
+const GiB = 1024 ** 3;
+
 interface Kept {
   readonly zone: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -62,13 +65,15 @@ const fresh: Kept = Object.freeze({
 export class VirtualMachine implements Machine {
   readonly #memory: Memory<Kept>;
   readonly #booted: () => void;
+  readonly #faults: VirtualFaults;
   #offset = 0;
   /** Whether package lists were downloaded since the last update. */
   #isOffered = false;
 
   /** `booted` is called at each simulated boot. */
-  constructor(path: string, booted: () => void) {
+  constructor(path: string, { booted, faults }: { booted: () => void; faults: VirtualFaults }) {
     this.#booted = booted;
+    this.#faults = faults;
     this.#memory = new Memory(
       path,
       shapeOf<Kept>({
@@ -84,6 +89,11 @@ export class VirtualMachine implements Machine {
   /** The argument of the last call of `end`. For tests. */
   get ended(): 'reboot' | 'poweroff' | undefined {
     return this.#memory.value.ended;
+  }
+
+  /** The virtual machine runs no programs that open files. */
+  async processesUsing(): Promise<readonly Process[]> {
+    return [];
   }
 
   async setZone(zone: string): Promise<void> {
@@ -123,7 +133,12 @@ export class VirtualMachine implements Machine {
   }
 
   async clockOffset(): Promise<number> {
-    return this.#offset;
+    return this.#faults.valueOf('clock') ?? this.#offset;
+  }
+
+  async memory(): Promise<MemorySize> {
+    const percent = this.#faults.valueOf('memory') ?? 50;
+    return { total: 8 * GiB, available: Math.round(percent * 0.08 * GiB) };
   }
 
   /** Every download of the package lists makes one update available. */
@@ -133,7 +148,13 @@ export class VirtualMachine implements Machine {
 
   async updates(): Promise<readonly Update[]> {
     const { updates } = this.#memory.value;
-    return !this.#isOffered ? [] : [{ name: 'virtual-system', from: `1.${updates}`, to: `1.${updates + 1}` }];
+    const more = Array.from({ length: this.#faults.valueOf('updates') ?? 0 }, (_, index) => ({
+      ...{ name: `virtual-package-${index + 1}`, from: '1.0', to: '1.1' },
+    }));
+    return [
+      ...(this.#isOffered ? [{ name: 'virtual-system', from: `1.${updates}`, to: `1.${updates + 1}` }] : []),
+      ...more,
+    ];
   }
 
   async update(): Promise<void> {

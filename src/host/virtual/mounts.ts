@@ -37,50 +37,80 @@ export class Mounts {
   }
 
   /** Copies the current files of a dataset for a snapshot. */
-  capture(table: MountTable, dataset: string, snapshot: string): void {
+  async capture(table: MountTable, dataset: string, snapshot: string): Promise<void> {
     const from = this.#locationOf(table, dataset);
     if (from === undefined) return;
     try {
-      copyTree(from, join(this.#snapshots, snapshot), this.#others(table, dataset));
+      await copyTree(from, join(this.#snapshots, snapshot), this.#others(table, dataset));
     } catch (error) {
       this.forgetSnapshot(snapshot);
       throw hostError('cannot store the files of a snapshot', error);
     }
   }
 
+  /** Copies the files of a snapshot, to be put in the place of those of its dataset by `restore`. */
+  async stage(snapshot: string): Promise<void> {
+    const kept = join(this.#snapshots, snapshot);
+    if (lookAt(kept) === undefined) return;
+    try {
+      rmSync(stagedOf(kept), { recursive: true, force: true });
+      await copyTree(kept, stagedOf(kept));
+    } catch (error) {
+      rmSync(stagedOf(kept), { recursive: true, force: true });
+      throw hostError('cannot roll back', error);
+    }
+  }
+
   /**
-   * Replaces the files of a dataset by those of a snapshot, and stores the change by `keep`. Datasets that are mounted
-   * in them are not affected.
+   * Replaces the files of a dataset by those that were staged of a snapshot, and stores the change by `keep`. Files are
+   * renamed and not copied, so nothing else runs in between. Datasets that are mounted in them are not affected.
    */
   restore(table: MountTable, dataset: string, snapshot: string, keep: () => void): void {
     const location = this.#locationOf(table, dataset);
     const kept = join(this.#snapshots, snapshot);
-    if (location === undefined || lookAt(kept) === undefined) {
+    const [staged, former] = [stagedOf(kept), `${kept}.former`];
+    if (location === undefined || lookAt(staged) === undefined) {
       keep();
       return;
     }
     const others = this.#others(table, dataset);
-    const former = `${kept}.former`;
-    copyTree(location, former, others);
+    rmSync(former, { recursive: true, force: true });
+    const undo: (() => void)[] = [];
     try {
-      replaceContents(kept, location, others);
+      undo.push(() => moveContents(former, location, others));
+      moveContents(location, former, others);
+      undo.push(() => moveContents(location, staged, others));
+      moveContents(staged, location, others);
       keep();
     } catch (error) {
-      replaceContents(former, location, others);
+      for (const back of undo.reverse()) back();
       throw hostError('cannot roll back', error);
     } finally {
       rmSync(former, { recursive: true, force: true });
+      rmSync(staged, { recursive: true, force: true });
     }
   }
 
   /** Fills a dataset that is not mounted yet with the files of a snapshot. */
-  seed(dataset: string, snapshot: string): void {
+  async seed(dataset: string, snapshot: string): Promise<void> {
     const kept = join(this.#snapshots, snapshot);
-    if (lookAt(kept) !== undefined) copyTree(kept, join(this.#away, dataset));
+    if (lookAt(kept) !== undefined) await copyTree(kept, join(this.#away, dataset));
   }
 
   forgetSnapshot(guid: string): void {
     rmSync(join(this.#snapshots, guid), { recursive: true, force: true });
+  }
+
+  /** The bytes that the files below a mount point occupy, without those below other mount points. */
+  bytesIn(path: string, others: ReadonlySet<string>): number {
+    const below = (folder: string): number =>
+      readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
+        const location = join(folder, entry.name);
+        if (entry.isDirectory()) return others.has(this.#tree.nameOf(location)) ? sum : sum + below(location);
+        const found = lookAt(location);
+        return sum + (found === undefined ? 0 : Math.min(found.size, found.blocks * 512));
+      }, 0);
+    return below(this.#tree.locate(path));
   }
 
   #locationOf(table: MountTable, dataset: string): string | undefined {
@@ -161,17 +191,17 @@ export class Mounts {
   }
 }
 
-function replaceContents(from: string, to: string, without: ReadonlySet<string>): void {
-  clear(to, without);
-  copyTree(from, to);
-}
+const stagedOf = (kept: string) => `${kept}.staged`;
 
-/** Removes all in a folder, but what is mounted there and the folders on the way to it. */
-function clear(folder: string, without: ReadonlySet<string>): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const location = join(folder, entry.name);
-    if (without.has(location)) continue;
-    if (entry.isDirectory() && [...without].some((other) => other.startsWith(`${location}/`))) clear(location, without);
-    else rmSync(location, { recursive: true, force: true });
+/** Moves all in a folder, but what is mounted there and the folders on the way to it. */
+function moveContents(from: string, to: string, without: ReadonlySet<string>): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (without.has(source)) continue;
+    const isOnTheWay = [...without].some((other) => other.startsWith(`${source}/`));
+    if (entry.isDirectory() && (isOnTheWay || lookAt(target)?.isDirectory() === true))
+      moveContents(source, target, without);
+    else renameSync(source, target);
   }
 }

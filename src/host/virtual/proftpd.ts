@@ -3,9 +3,10 @@ import {
   builtInDirectives,
   builtInModules,
   directivesWithParameters,
+  furtherSwitchValues,
   moduleDirectives,
   switchDirectives,
-} from './proftpd-directives.ts';
+} from './proftpd.vocabulary.ts';
 
 const fold = (words: readonly string[]): ReadonlySet<string> => new Set(words.map((word) => word.toLowerCase()));
 
@@ -91,7 +92,8 @@ function takeLine(line: string, state: State, depth: number): string | undefined
   const name = directive.toLowerCase();
   if (!state.directives.has(name)) return `unknown configuration directive '${directive}'`;
   if (needing.has(name) && parameters.length === 0) return `${directive}: missing parameters`;
-  if (switches.has(name) && !switchValues.has((parameters[0] ?? '').toLowerCase()))
+  const value = (parameters[0] ?? '').toLowerCase();
+  if (switches.has(name) && !switchValues.has(value) && furtherSwitchValues.get(name)?.includes(value) !== true)
     return `${directive}: expected Boolean parameter`;
   if (name === 'loadmodule') return loadModule(parameters[0] ?? '', state);
   if (name === 'define') state.defined.add(parameters[0] ?? '');

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isWithin } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
 import type {
   Paired,
@@ -63,7 +64,7 @@ export class VirtualReplication implements Replication {
 
   async far(remote: Remote, dataset: string): Promise<readonly Replica[]> {
     return Object.entries(this.#peer(remote).datasets)
-      .filter(([name]) => name === dataset || name.startsWith(`${dataset}/`))
+      .filter(([name]) => isWithin(name, dataset))
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, snapshots]) => ({ name, snapshots, referenced, marks: [], resumeToken: undefined }));
   }

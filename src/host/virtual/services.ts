@@ -21,6 +21,8 @@ export class VirtualServices implements Services {
   #rereads = 0;
   readonly #starts = new Map<string, number>();
   readonly #reloads = new Map<string, number>();
+  readonly #failed = new Set<string>();
+  readonly #watchers = new Set<(names: readonly string[]) => void>();
 
   /** `programs` are the units of installed packages. */
   constructor(path: string, tree: Tree, programs: readonly string[]) {
@@ -54,7 +56,14 @@ export class VirtualServices implements Services {
 
   async states(names: readonly string[]): Promise<ReadonlyMap<string, ServiceState>> {
     return new Map(
-      names.map((name) => [name, Object.freeze({ ...this.#stateOf(name), installed: this.#isInstalled(name) })]),
+      names.map((name) => [
+        name,
+        Object.freeze({
+          ...this.#stateOf(name),
+          installed: this.#isInstalled(name),
+          ...(this.#failed.has(name) && { phase: 'failed' as const }),
+        }),
+      ]),
     );
   }
 
@@ -99,6 +108,19 @@ export class VirtualServices implements Services {
     this.#rereads += 1;
   }
 
+  watch(changed: (names: readonly string[]) => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  /** The program of the service ends without Holdfast, by itself or by another program. */
+  end(name: string, how: 'ended' | 'failed' = 'ended'): void {
+    this.#mustBeInstalled(name, 'stop');
+    this.#keep(name, { ...this.#stateOf(name), running: false });
+    if (how === 'failed') this.#failed.add(name);
+    for (const changed of this.#watchers) changed([name]);
+  }
+
   /** Whether a package of Debian or a local unit file defines the service. */
   #isInstalled(name: string): boolean {
     return (
@@ -118,6 +140,7 @@ export class VirtualServices implements Services {
 
   #keep(name: string, state: Kept): void {
     const before = this.#stateOf(name);
+    this.#failed.delete(name);
     if (before.running === state.running && before.enabled === state.enabled) return;
     this.#memory.keep(Object.freeze({ ...this.#memory.value, [name]: Object.freeze(state) }));
   }

@@ -1,69 +1,68 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  fchmodSync,
-  ftruncateSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  readSync,
-  symlinkSync,
-  writeSync,
-} from 'node:fs';
+import { constants, type Dirent } from 'node:fs';
+import { chmod, copyFile, type FileHandle, lstat, mkdir, open, readdir, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-const chunk = 4 * 1024 ** 2;
+const chunk = 16 * 1024 ** 2;
 
 /**
  * Copies a file, and leaves holes as holes, so that the copy of an extent takes no more space than its data. Where the
  * file system shares blocks between files, nothing is copied. Node cannot ask where the holes of a file are, so the copy
- * reads all of it and writes what is not zero: a second for 3 GB. The number of blocks that the file system counts is of
- * no use: one that compresses counts less than there is.
+ * reads all of it and writes what is not zero: a second for 3 GB, in which the daemon answers other requests. The number
+ * of blocks that the file system counts is of no use: one that compresses counts less than there is.
  */
-function copySparse(from: string, to: string): void {
-  const { mode, size } = lstatSync(from);
-  if (size <= chunk) copyFileSync(from, to, constants.COPYFILE_FICLONE);
-  else if (!shareBlocks(from, to)) copyData(from, to, { mode, size });
+async function copySparse(from: string, to: string): Promise<void> {
+  const { mode, size } = await lstat(from);
+  if (size <= chunk) await copyFile(from, to, constants.COPYFILE_FICLONE);
+  else if (!(await shareBlocks(from, to))) await copyData(from, to, { mode, size });
 }
 
-function shareBlocks(from: string, to: string): boolean {
-  try {
-    copyFileSync(from, to, constants.COPYFILE_FICLONE_FORCE);
-    return true;
-  } catch {
-    return false;
-  }
+function shareBlocks(from: string, to: string): Promise<boolean> {
+  return copyFile(from, to, constants.COPYFILE_FICLONE_FORCE).then(
+    () => true,
+    () => false,
+  );
 }
 
-function copyData(from: string, to: string, { mode, size }: { readonly mode: number; readonly size: number }): void {
-  const source = openSync(from, 'r');
-  const target = openSync(to, 'w', mode);
+async function copyData(
+  from: string,
+  to: string,
+  { mode, size }: { readonly mode: number; readonly size: number },
+): Promise<void> {
+  const source = await open(from, 'r');
   try {
-    fchmodSync(target, mode);
-    ftruncateSync(target, size);
-    const [buffer, zeros] = [Buffer.alloc(chunk), Buffer.alloc(chunk)];
-    for (let at = 0; at < size; at += chunk) {
-      const data = buffer.subarray(0, readSync(source, buffer, 0, chunk, at));
-      if (!data.equals(zeros.subarray(0, data.length))) writeSync(target, data, 0, data.length, at);
+    const target = await open(to, 'w', mode);
+    try {
+      await target.chmod(mode);
+      await target.truncate(size);
+      await copyChunks(source, target, size);
+    } finally {
+      await target.close();
     }
   } finally {
-    closeSync(source);
-    closeSync(target);
+    await source.close();
   }
 }
 
-/** Copies a folder with all in it, without the entries at these paths. Links are copied as they are. */
-export function copyTree(from: string, to: string, without: ReadonlySet<string> = new Set()): void {
-  if (mkdirSync(to, { recursive: true }) !== undefined) chmodSync(to, lstatSync(from).mode);
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (without.has(source)) continue;
-    if (entry.isDirectory()) copyTree(source, target, without);
-    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
-    else if (entry.isFile()) copySparse(source, target);
+async function copyChunks(source: FileHandle, target: FileHandle, size: number): Promise<void> {
+  const [buffer, zeros] = [Buffer.alloc(chunk), Buffer.alloc(chunk)];
+  for (let at = 0; at < size; at += chunk) {
+    const data = buffer.subarray(0, (await source.read(buffer, 0, chunk, at)).bytesRead);
+    if (!data.equals(zeros.subarray(0, data.length))) await target.write(data, 0, data.length, at);
   }
+}
+
+/**
+ * Copies a folder with all in it, without the entries at these paths, while the daemon answers other requests. Links are
+ * copied as they are.
+ */
+export async function copyTree(from: string, to: string, without: ReadonlySet<string> = new Set()): Promise<void> {
+  if ((await mkdir(to, { recursive: true })) !== undefined) await chmod(to, (await lstat(from)).mode);
+  const copy = async (entry: Dirent): Promise<void> => {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (without.has(source)) return;
+    if (entry.isDirectory()) await copyTree(source, target, without);
+    else if (entry.isSymbolicLink()) await symlink(await readlink(source), target);
+    else if (entry.isFile()) await copySparse(source, target);
+  };
+  for (const entry of await readdir(from, { withFileTypes: true })) await copy(entry);
 }

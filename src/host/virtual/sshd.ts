@@ -1,29 +1,14 @@
 import { createPrivateKey } from 'node:crypto';
 import type { Outcome } from '../ports/commands.ts';
+import { numberKeywords, otherKeywords, switchKeywords } from './sshd.vocabulary.ts';
 
 type Read = (path: string) => string | undefined;
 
-const fold = (names: string): readonly string[] => names.toLowerCase().split(/\s+/);
+const fold = (names: string): ReadonlySet<string> => new Set(names.trim().toLowerCase().split(/\s+/));
 
-/** Keywords of sshd_config of OpenSSH 10.0, by how their values are checked. */
-const yesOrNo: ReadonlySet<string> = new Set(
-  fold(`AllowStreamLocalForwarding DisableForwarding ExposeAuthInfo GSSAPIAuthentication GSSAPICleanupCredentials GSSAPIStrictAcceptorCheck
-    HostbasedAuthentication HostbasedUsesNameFromPacketOnly IgnoreUserKnownHosts KbdInteractiveAuthentication KerberosAuthentication KerberosOrLocalPasswd
-    KerberosTicketCleanup PasswordAuthentication PermitEmptyPasswords PermitTTY PermitUserRC PrintLastLog PrintMotd PubkeyAuthentication StreamLocalBindUnlink
-    StrictModes TCPKeepAlive UseDNS UsePAM X11Forwarding X11UseLocalhost`),
-);
-const numbers: ReadonlySet<string> = new Set(
-  fold('ClientAliveCountMax MaxAuthTries MaxSessions Port RequiredRSASize X11DisplayOffset'),
-);
-const others: ReadonlySet<string> = new Set(
-  fold(`AcceptEnv AddressFamily AllowAgentForwarding AllowGroups AllowTcpForwarding AllowUsers AuthenticationMethods AuthorizedKeysCommand
-    AuthorizedKeysCommandUser AuthorizedKeysFile AuthorizedPrincipalsCommand AuthorizedPrincipalsCommandUser AuthorizedPrincipalsFile Banner CASignatureAlgorithms
-    ChannelTimeout ChrootDirectory Ciphers ClientAliveInterval Compression DebianBanner DenyGroups DenyUsers FingerprintHash ForceCommand GatewayPorts
-    HostCertificate HostKey HostKeyAgent HostKeyAlgorithms HostbasedAcceptedAlgorithms IgnoreRhosts Include IPQoS KexAlgorithms ListenAddress LogLevel
-    LogVerbose LoginGraceTime Macs Match MaxStartups ModuliFile PerSourceMaxStartups PerSourceNetBlockSize PerSourcePenalties PermitListen PermitOpen
-    PermitRootLogin PermitTunnel PermitUserEnvironment PidFile PubkeyAcceptedAlgorithms PubkeyAuthOptions RDomain RefuseConnection RekeyLimit RevokedKeys
-    SecurityKeyProvider SetEnv Subsystem SyslogFacility TrustedUserCAKeys UnusedConnectionTimeout VersionAddendum XAuthLocation`),
-);
+const yesOrNo = fold(switchKeywords);
+const numbers = fold(numberKeywords);
+const others = fold(otherKeywords);
 
 /** A model of `sshd -G -f FILE`, which reads to the end and counts unknown keywords. */
 export function sshdTest(file: string, read: Read): Outcome {
@@ -38,7 +23,7 @@ export function sshdTest(file: string, read: Read): Outcome {
     if (!yesOrNo.has(name) && !numbers.has(name) && !others.has(name))
       unknown.push(`${file}: line ${index + 1}: Bad configuration option: ${keyword}`);
     else if (value === '') return refusal([...unknown, `${location}: no argument after keyword "${keyword}"`]);
-    else if (yesOrNo.has(name) && !/^"?(yes|no|true|false|local|all)"?$/i.test(value))
+    else if (yesOrNo.has(name) && !/^"?(yes|no)"?$/i.test(value))
       return refusal([...unknown, `${location}: unsupported option "${value}".`]);
     else if (numbers.has(name) && !/^"?\d+"?$/.test(value))
       return refusal([

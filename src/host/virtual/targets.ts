@@ -122,6 +122,18 @@ export class VirtualTargets implements Targets {
     return { ...this.#rest.value, extents: this.#extents.values, targets: this.#targets.values };
   }
 
+  /** How many sessions of initiators there are, by the port of the first portal of their target. */
+  get sessionsByPort(): ReadonlyMap<number, number> {
+    const found = new Map<number, number>();
+    for (const [name, { size }] of this.#sessions) {
+      if (size === 0) continue;
+      const target = this.model.targets.find((one) => one.name === name);
+      const port = target?.groups[0]?.portals[0]?.port ?? 3260;
+      found.set(port, (found.get(port) ?? 0) + size);
+    }
+    return found;
+  }
+
   /** The paths of all files and devices that are served. */
   get inUse(): ReadonlySet<string> {
     return new Set(this.#extents.values.map(({ backing }) => backing.path));

@@ -8,7 +8,7 @@ import {
   plainName,
   shareParameters,
   sizeParameters,
-} from './samba-parameters.ts';
+} from './samba.vocabulary.ts';
 
 const booleans: ReadonlySet<string> = new Set(['yes', 'true', 'on', '1', 'no', 'false', 'off', '0']);
 /** Sections that need no path. */

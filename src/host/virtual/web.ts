@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
 import { HostError } from '../ports/index.ts';
 import type { Network } from '../ports/network.ts';
-import type { Endpoint, Web } from '../ports/web.ts';
+import type { Challenge, Endpoint, Web } from '../ports/web.ts';
 import { HttpListeners } from '../shared/http-listeners.ts';
 import { isNumber, isText, listOf, Memory, optional, shapeOf } from './state.ts';
 
@@ -46,8 +46,8 @@ export class VirtualWeb implements Web {
     this.#memory = new Memory<readonly Endpoint[]>(path, listOf(isEndpoint), Object.freeze([]));
   }
 
-  attach(...[handler, connected]: Parameters<Web['attach']>): void {
-    this.#listeners.attach(handler, connected);
+  attach(...parts: Parameters<Web['attach']>): void {
+    this.#listeners.attach(...parts);
   }
 
   async serve(endpoints: readonly Endpoint[]): Promise<void> {
@@ -66,6 +66,20 @@ export class VirtualWeb implements Web {
     this.#memory.keep(Object.freeze(endpoints.map((endpoint) => Object.freeze({ ...endpoint }))));
   }
 
+  async isFree(port: number): Promise<boolean> {
+    return !taken.has(port) && !(await this.served()).some((endpoint) => endpoint.port === port);
+  }
+
+  async beginChallenge(challenge: Challenge): Promise<void> {
+    const at = this.#exposure;
+    const port = at === undefined ? challenge.port : portOf(challenge.port, at);
+    await this.#listeners.beginChallenge({ ...challenge, port }, at === undefined ? [] : [at.address]);
+  }
+
+  endChallenge(token: string): Promise<void> {
+    return this.#listeners.endChallenge(token);
+  }
+
   async served(): Promise<readonly Endpoint[]> {
     return this.#exposure === undefined || this.#isOpen ? this.#memory.value : [];
   }
@@ -75,12 +89,16 @@ export class VirtualWeb implements Web {
   }
 }
 
+function portOf(port: number, { offset }: Exposure): number {
+  return port < 1024 ? port + offset : port;
+}
+
 /** One socket for each port: endpoints of several addresses of the virtual machine share it. */
-function exposed(endpoints: readonly Endpoint[], { address, offset, own }: Exposure): readonly Endpoint[] {
-  const portOf = (port: number) => (port < 1024 ? port + offset : port);
+function exposed(endpoints: readonly Endpoint[], at: Exposure): readonly Endpoint[] {
+  const { address, own } = at;
   const byPort = new Map<number, Endpoint>();
   for (const { port, tls, redirectTo } of endpoints) {
-    const open = portOf(port);
+    const open = portOf(port, at);
     if (open === own && (tls !== undefined || redirectTo !== undefined))
       throw new HostError(`cannot listen on ${shown({ address, port: open })}: the daemon was started with this port.`);
     if (open !== own)
@@ -88,7 +106,7 @@ function exposed(endpoints: readonly Endpoint[], { address, offset, own }: Expos
         address,
         port: open,
         ...(tls && { tls }),
-        ...(redirectTo !== undefined && { redirectTo: portOf(redirectTo) }),
+        ...(redirectTo !== undefined && { redirectTo: portOf(redirectTo, at) }),
       });
   }
   return [...byPort.values()];

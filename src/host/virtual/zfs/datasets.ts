@@ -1,10 +1,11 @@
+import { isWithin } from '../../../lib/path.ts';
 import { HostError } from '../../ports/index.ts';
-import type { Dataset, DatasetScope, DatasetSettings, Datasets } from '../../ports/zfs.ts';
+import type { Dataset, DatasetScope, DatasetSettings, Datasets, NewDatasetSettings } from '../../ports/zfs.ts';
 import { shapesOf } from './groups.ts';
-import { checkedMountpoint, deviceOf } from './names.ts';
+import { checkedMountpoint, deviceOf, poolNameOf } from './names.ts';
 import { settingsAfterChange, settingsAtCreation } from './properties.ts';
 import type { DatasetRecord, PoolRecord } from './record.ts';
-import { datasetRecord, snapshotNames } from './records.ts';
+import { datasetRecord, encryptionRootOf, snapshotNames } from './records.ts';
 import { parentOf, volumeReservation } from './space.ts';
 import { outOfSpace, type PoolStore } from './store.ts';
 import { viewOf } from './view.ts';
@@ -16,12 +17,10 @@ export function virtualDatasets(store: PoolStore): Datasets {
       const all = store.imported().flatMap((pool) => viewOf(pool).datasets);
       if (scope === undefined) return all;
       const { names = [], trees = [] } = scope;
-      return all.filter(
-        ({ name }) => names.includes(name) || trees.some((root) => name === root || name.startsWith(`${root}/`)),
-      );
+      return all.filter(({ name }) => names.includes(name) || trees.some((root) => isWithin(name, root)));
     },
 
-    async createDataset(name: string, settings: DatasetSettings = {}): Promise<void> {
+    async createDataset(name: string, settings: NewDatasetSettings = {}): Promise<void> {
       const pool = store.poolForNew(name);
       const local = settingsAtCreation(name, 'filesystem', settings.properties ?? {});
       // New children take the case sensitivity of their parent, and keep it.
@@ -30,7 +29,7 @@ export function virtualDatasets(store: PoolStore): Datasets {
       store.add(pool, datasetRecord(name, 'filesystem', properties, settings));
     },
 
-    async createVolume(name: string, size: number, settings: DatasetSettings = {}): Promise<void> {
+    async createVolume(name: string, size: number, settings: NewDatasetSettings = {}): Promise<void> {
       const pool = store.poolForNew(name);
       if (!Number.isSafeInteger(size) || size <= 0)
         throw new HostError(`cannot create '${name}': volume size must be greater than zero`);
@@ -39,15 +38,11 @@ export function virtualDatasets(store: PoolStore): Datasets {
       const blocksize = Number(checked.volblocksize ?? '16384');
       const volsize = Math.ceil(size / blocksize) * blocksize;
       const whole = String(volumeReservation(volsize, blocksize, shapesOf(pool.groups)));
-      const asked = settingsAtCreation(
-        name,
-        'volume',
-        refreservation === undefined || isWhole(refreservation) ? {} : { refreservation },
-      );
+      const isReserved = refreservation === undefined || refreservation === 'inherit' || isWhole(refreservation);
       const properties = Object.freeze({
         ...checked,
         volsize: String(volsize),
-        refreservation: asked.refreservation ?? whole,
+        ...(isReserved ? { refreservation: whole } : settingsAtCreation(name, 'volume', { refreservation })),
       });
       mustFitVolume(properties, whole, (reason) => `cannot create '${name}': ${reason}`);
       store.add(pool, datasetRecord(name, 'volume', properties, settings));
@@ -87,9 +82,7 @@ export function virtualDatasets(store: PoolStore): Datasets {
         throw new HostError(
           `cannot destroy '${name}': operation does not apply to pools\nuse 'zpool destroy ${name}' to destroy the pool itself`,
         );
-      const gone = new Set(
-        pool.datasets.filter((record) => record.name === name || record.name.startsWith(`${name}/`)),
-      );
+      const gone = new Set(pool.datasets.filter((record) => isWithin(record.name, name)));
       const below = [...gone].flatMap((candidate) => [
         ...(candidate.name === name ? [] : [candidate.name]),
         ...snapshotNames(candidate),
@@ -118,7 +111,46 @@ export function virtualDatasets(store: PoolStore): Datasets {
       if (busy !== undefined) throw new HostError(`cannot destroy '${busy.name}': dataset is busy`);
       store.replace(pool, { ...pool, datasets: pool.datasets.filter((record) => !gone.has(record)) }, outOfSpace(name));
     },
+
+    async moveDataset(name: string, to: string, { mounted }: { mounted: boolean }): Promise<void> {
+      const { pool } = store.dataset(name);
+      if (parentOf(name) === undefined)
+        throw new HostError(`cannot rename '${name}': operation does not apply to pools`);
+      if (name !== to) mustBeFree(store, name, to);
+      const moved = (one: string) => `${to}${one.slice(name.length)}`;
+      const isMoved = (one: string) => isWithin(one, name);
+      const busy = pool.datasets.find(
+        (record) => isMoved(record.name) && store.busyDevices().has(deviceOf(record.name)),
+      );
+      if (busy !== undefined) throw new HostError(`cannot rename '${busy.name}': dataset is busy`);
+      const datasets = pool.datasets.map((record) => {
+        const { unmounted: _, ...rest } = record;
+        const [of = '', snapshot] = (record.origin ?? '').split('@');
+        const origin = snapshot !== undefined && isMoved(of) ? { origin: `${moved(of)}@${snapshot}` } : {};
+        if (!isMoved(record.name)) return Object.freeze({ ...record, ...origin });
+        return Object.freeze({ ...rest, ...origin, name: moved(record.name), ...(!mounted && { unmounted: true }) });
+      });
+      const ordered = datasets.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      store.replace(pool, { ...pool, datasets: ordered }, outOfSpace(to));
+    },
   };
+}
+
+/** As ZFS, which renames only within an encryption root. */
+function mustBeFree(store: PoolStore, name: string, to: string): void {
+  const refuse = (reason: string) => new HostError(`cannot rename '${name}': ${reason}`);
+  const { pool, dataset } = store.dataset(name);
+  if (poolNameOf(to) !== pool.name) throw refuse('datasets must be within same pool');
+  if (to.startsWith(`${name}/`)) throw refuse('New dataset name cannot be a descendant of current dataset name');
+  const parent = pool.datasets.find((record) => record.name === parentOf(to));
+  if (pool.datasets.some((record) => record.name === to))
+    throw new HostError(`cannot rename to '${to}': dataset already exists`);
+  if (parent === undefined) throw new HostError(`cannot rename to '${to}': parent does not exist`);
+  if (parent.kind !== 'filesystem') throw new HostError(`cannot create '${to}': parent is not a filesystem`);
+  const byName = new Map(pool.datasets.map((record) => [record.name, record]));
+  const root = encryptionRootOf(dataset, byName);
+  if (root !== dataset && root !== encryptionRootOf(parent, byName))
+    throw refuse('cannot move encrypted child outside of its encryption root');
 }
 
 /** The clones of these datasets' snapshots, their children, and, recursively, the clones of those. */

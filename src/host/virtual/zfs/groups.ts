@@ -1,3 +1,4 @@
+import { memo } from '../../../lib/memo.ts';
 import type { GroupKind } from '../../ports/zfs.ts';
 import type { DeviceRecord, GroupRecord, PoolRecord } from './record.ts';
 import { parityOf, type Shape } from './space.ts';
@@ -76,3 +77,8 @@ export function named(group: GroupRecord): GroupRecord {
 export function devicesOf(pool: PoolRecord): readonly DeviceRecord[] {
   return pool.groups.flatMap((group) => group.devices);
 }
+
+/** The names of the disks in a pool. A machine may have hundreds, and is asked about each of them. */
+export const disksIn = memo(
+  (pool: PoolRecord): ReadonlySet<string> => new Set(devicesOf(pool).map(({ disk }) => disk)),
+);

@@ -12,6 +12,8 @@ export interface Incidents {
   partitionDisk(disk: string): void;
   /** Turns the pool into one of an older ZFS version. */
   outdate(name: string): void;
+  /** Another machine imports the pool while it is attached to both, and does not export it. */
+  useElsewhere(name: string, machine: string): void;
   /** Simulates a power failure: state in memory, such as loaded keys, is lost. */
   losePower(): void;
 }
@@ -41,10 +43,15 @@ export function virtualIncidents(store: PoolStore): Incidents {
       store.replace(pool, { ...pool, outdated: true }, outOfSpace(name));
     },
 
+    useElsewhere(name: string, machine: string): void {
+      const pool = store.pool(name);
+      const gone = { exported: true, usedBy: machine, datasets: locked(pool.datasets) };
+      store.replace(pool, { ...pool, ...gone }, outOfSpace(name));
+    },
+
     losePower(): void {
       for (const pool of store.imported())
-        if (pool.encryption !== undefined)
-          store.replace(pool, { ...pool, encryption: locked(pool.encryption) }, outOfSpace(pool.name));
+        store.replace(pool, { ...pool, datasets: locked(pool.datasets) }, outOfSpace(pool.name));
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Zfs } from '../../ports/zfs.ts';
+import { explainedOrPassed, explaining } from '../../shared/zfs-messages.ts';
 import { virtualDatasets } from './datasets.ts';
 import { virtualDevices } from './devices.ts';
 import type { Incidents } from './incidents.ts';
@@ -15,7 +16,7 @@ export type VirtualZfs = Zfs & Incidents & Lookups;
 
 export function virtualZfs(path: string, options: PoolStoreOptions): VirtualZfs {
   const store = new PoolStore(path, options);
-  return {
+  const zfs: VirtualZfs = {
     ...virtualPools(store),
     ...virtualDevices(store),
     ...virtualKeys(store),
@@ -26,4 +27,5 @@ export function virtualZfs(path: string, options: PoolStoreOptions): VirtualZfs 
     // Nothing outside of Holdfast can change this machine.
     watch: () => () => {},
   };
+  return explaining(zfs, explainedOrPassed);
 }

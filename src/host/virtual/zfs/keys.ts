@@ -1,58 +1,75 @@
-import { hash } from 'node:crypto';
+import { isWithin } from '../../../lib/path.ts';
 import { HostError } from '../../ports/index.ts';
-import type { PoolKeys } from '../../ports/zfs.ts';
-import type { EncryptionRecord, PoolRecord } from './record.ts';
-import { locked } from './records.ts';
+import type { EncryptionKeys } from '../../ports/zfs.ts';
+import type { DatasetRecord, EncryptionRecord, PoolRecord } from './record.ts';
+import { digestOf, encryptionRootOf, locked } from './records.ts';
 import { outOfSpace, type PoolStore } from './store.ts';
+import { viewOf } from './view.ts';
 
-export function virtualKeys(store: PoolStore): PoolKeys {
+export function virtualKeys(store: PoolStore): EncryptionKeys {
+  const replace = (pool: PoolRecord, before: DatasetRecord, after: DatasetRecord) =>
+    store.replace(
+      pool,
+      { ...pool, datasets: pool.datasets.map((record) => (record === before ? Object.freeze(after) : record)) },
+      outOfSpace(before.name),
+    );
+  const change = ({ pool, dataset, encryption }: Root, changes: Partial<EncryptionRecord>) =>
+    replace(pool, dataset, { ...dataset, encryption: Object.freeze({ ...encryption, ...changes }) });
   return {
     async loadKey(name: string, key: string): Promise<void> {
-      const { pool, encryption } = encrypted(store, name, 'load');
-      if (!encryption.locked) throw new HostError(`Key load error: Key already loaded for '${name}'.`);
-      if (encryption.digest !== digestOf(key))
+      const root = encryptionRoot(store, name, 'load');
+      if (!root.encryption.locked) throw new HostError(`Key load error: Key already loaded for '${name}'.`);
+      if (root.encryption.digest !== digestOf(key))
         throw new HostError(`Key load error: Incorrect key provided for '${name}'.`);
-      store.replace(pool, { ...pool, encryption: Object.freeze({ ...encryption, locked: false }) }, outOfSpace(name));
+      change(root, { locked: false });
     },
 
     async unloadKey(name: string): Promise<void> {
-      const { pool, encryption } = encrypted(store, name, 'unload');
-      if (encryption.locked) throw new HostError(`Key unload error: Key already unloaded for '${name}'.`);
-      store.replace(pool, { ...pool, encryption: locked(encryption) }, outOfSpace(name));
+      const root = encryptionRoot(store, name, 'unload');
+      if (root.encryption.locked) throw new HostError(`Key unload error: Key already unloaded for '${name}'.`);
+      store.mustBeIdle(keyedBy(root.pool, root.dataset), `Key unload error: '${name}' is busy.`);
+      const { pool } = root;
+      const datasets = locked(pool.datasets, (one) => isWithin(one.name, name));
+      store.replace(pool, { ...pool, datasets }, outOfSpace(name));
     },
 
     async isKey(name: string, key: string): Promise<boolean> {
-      return encrypted(store, name, 'load').encryption.digest === digestOf(key);
+      return encryptionRoot(store, name, 'load').encryption.digest === digestOf(key);
     },
 
     async changeKey(name: string, key: string): Promise<void> {
-      const { pool, encryption } = encrypted(store, name, 'change');
-      if (encryption.locked) throw new HostError('Key change error: Key must be loaded.');
-      store.replace(
-        pool,
-        { ...pool, encryption: Object.freeze({ ...encryption, digest: digestOf(key) }) },
-        outOfSpace(name),
-      );
+      const root = encryptionRoot(store, name, 'change');
+      if (root.encryption.locked) throw new HostError('Key change error: Key must be loaded.');
+      change(root, { digest: digestOf(key) });
     },
 
     async setKeySlots(name: string, slots: string): Promise<void> {
-      const pool = store.pool(name);
-      store.replace(pool, { ...pool, keySlots: slots }, outOfSpace(name));
+      const { pool, dataset } = store.dataset(name);
+      replace(pool, dataset, { ...dataset, keySlots: slots });
     },
   };
 }
 
-function encrypted(
-  store: PoolStore,
-  name: string,
-  operation: string,
-): { pool: PoolRecord; encryption: EncryptionRecord } {
-  const pool = store.pool(name);
-  if (pool.encryption === undefined)
-    throw new HostError(`Key ${operation} error: Encryption not enabled for '${name}'.`);
-  return { pool, encryption: pool.encryption };
+interface Root {
+  readonly pool: PoolRecord;
+  readonly dataset: DatasetRecord;
+  readonly encryption: EncryptionRecord;
 }
 
-export function digestOf(key: string): string {
-  return hash('sha256', key);
+function encryptionRoot(store: PoolStore, name: string, operation: string): Root {
+  const { pool, dataset } = store.dataset(name);
+  const { encryption } = dataset;
+  if (encryption !== undefined) return { pool, dataset, encryption };
+  const byName = new Map(pool.datasets.map((record) => [record.name, record]));
+  const root = encryptionRootOf(dataset, byName);
+  throw new HostError(
+    root === undefined
+      ? `Key ${operation} error: '${name}' is not encrypted.`
+      : `Key ${operation} error: Keys must be loaded for encryption root of '${name}' (${root.name}).`,
+  );
+}
+
+/** What an encryption root encrypts. */
+function keyedBy(pool: PoolRecord, root: DatasetRecord) {
+  return { datasets: viewOf(pool).datasets.filter(({ encryptionRoot }) => encryptionRoot === root.name) };
 }

@@ -1,6 +1,6 @@
 import { HostError } from '../../ports/index.ts';
 import type { DiskGroup } from '../../ports/zfs.ts';
-import { devicesOf, holdsData, membersOf, vdevKind } from './groups.ts';
+import { disksIn, holdsData, membersOf, vdevKind } from './groups.ts';
 import type { DeviceRecord, GroupRecord } from './record.ts';
 import { newGuid } from './records.ts';
 import { parityOf, smallestDevice } from './space.ts';
@@ -27,7 +27,11 @@ export function newGroups(
     else for (const device of devices) made.push(Object.freeze({ kind, name: device.disk, devices: [device] }));
     if (kind !== 'cache' && kind !== 'spare') toplevel += together ? 1 : devices.length;
   }
-  mustMatch([...existing, ...made].filter(holdsData));
+  const now = existing.filter(holdsData);
+  // OpenZFS compares with a pool only while that is consistent itself.
+  if (mismatchIn(now) !== undefined) return Object.freeze(made);
+  const mismatch = mismatchIn([...now, ...made.filter(holdsData)]);
+  if (mismatch !== undefined) throw new HostError(mismatch);
   return Object.freeze(made);
 }
 
@@ -35,7 +39,7 @@ export function newDevice(store: PoolStore, name: string, pool: string, seen: Se
   const disk = store.disks.find((disk) => disk.name === name);
   if (disk === undefined || store.isBroken(name))
     throw new HostError(`cannot open '${name}': no such device in /dev\nmust be a full path or shorthand device name`);
-  const holder = store.value.pools.find((candidate) => devicesOf(candidate).some((device) => device.disk === name));
+  const holder = store.value.pools.find((candidate) => disksIn(candidate).has(name));
   if (holder !== undefined)
     throw new HostError(
       `invalid vdev specification\n/dev/${name} is part of ${holder.exported ? 'exported' : 'active'} pool '${holder.name}'`,
@@ -48,18 +52,17 @@ export function newDevice(store: PoolStore, name: string, pool: string, seen: Se
   return Object.freeze({ disk: name, guid: newGuid(), size: disk.size });
 }
 
-/** Refuses data groups of different kinds or widths in a pool. */
-function mustMatch(groups: readonly GroupRecord[]): void {
+/** Why zpool refuses data groups of different kinds or widths in a pool; undefined for groups that match. */
+function mismatchIn(groups: readonly GroupRecord[]): string | undefined {
   const [first, ...others] = groups;
-  if (first === undefined) return;
+  if (first === undefined) return undefined;
   for (const group of others) {
     const start =
       "invalid vdev specification\nuse '-f' to override the following errors:\nmismatched replication level: ";
     const kinds = [vdevKind(first.kind), vdevKind(group.kind)];
-    if (group.kind !== first.kind) throw new HostError(`${start}pool uses ${kinds[0]} and new vdev is ${kinds[1]}`);
+    if (group.kind !== first.kind) return `${start}pool uses ${kinds[0]} and new vdev is ${kinds[1]}`;
     const [there, here] = [membersOf(first).length, membersOf(group).length];
-    if (here !== there) {
-      throw new HostError(`${start}pool uses ${there}-way ${kinds[0]} and new vdev uses ${here}-way ${kinds[1]}`);
-    }
+    if (here !== there) return `${start}pool uses ${there}-way ${kinds[0]} and new vdev uses ${here}-way ${kinds[1]}`;
   }
+  return undefined;
 }

@@ -1,7 +1,7 @@
 import { HostError } from '../../ports/index.ts';
 import type { DiskGroup, ImportablePool, Pool, PoolSpec, Pools } from '../../ports/zfs.ts';
+import { usedElsewhere } from '../../shared/pool-owner.ts';
 import { holdsData } from './groups.ts';
-import { digestOf } from './keys.ts';
 import { checkedMountpoint, mustBePoolName } from './names.ts';
 import { newGroups } from './new-groups.ts';
 import { settingsAtCreation } from './properties.ts';
@@ -34,10 +34,9 @@ export function virtualPools(store: PoolStore): Pools {
         {
           mountpoint: spec.mountpoint,
           ...settings,
+          ...(spec.encryption && { encryption: spec.encryption }),
         },
       );
-      const { key, slots } = spec.encryption ?? {};
-      const encryption = key === undefined ? undefined : Object.freeze({ digest: digestOf(key), locked: false });
       const pool: PoolRecord = {
         name,
         guid: newGuid(),
@@ -45,8 +44,6 @@ export function virtualPools(store: PoolStore): Pools {
         groups,
         datasets: Object.freeze([root]),
         scrub: undefined,
-        encryption,
-        keySlots: slots,
       };
       store.replace(undefined, Object.freeze(pool), outOfSpace(name));
       store.clear(spec.groups.flatMap(({ disks }) => disks));
@@ -71,7 +68,7 @@ export function virtualPools(store: PoolStore): Pools {
     async exportPool(name: string): Promise<void> {
       const pool = store.pool(name);
       store.mustBeIdle(pool, `cannot export '${name}': pool is busy`);
-      store.replace(pool, { ...pool, exported: true, encryption: locked(pool.encryption) }, outOfSpace(name));
+      store.replace(pool, { ...pool, exported: true, datasets: locked(pool.datasets) }, outOfSpace(name));
     },
 
     async importable(): Promise<readonly ImportablePool[]> {
@@ -90,7 +87,8 @@ export function virtualPools(store: PoolStore): Pools {
             name,
             guid,
             health,
-            hostname: '',
+            hostname: pool.usedBy ?? '',
+            ...(pool.usedBy !== undefined && { usedBy: pool.usedBy }),
             groups: Object.freeze(
               described.map(({ kind, name, health, devices }) => Object.freeze({ kind, name, health, devices })),
             ),
@@ -98,9 +96,10 @@ export function virtualPools(store: PoolStore): Pools {
         });
     },
 
-    async importPool(guid: string, { mountpoint }: { mountpoint?: string } = {}): Promise<void> {
+    async importPool(guid, { mountpoint, takesOver = false } = {}): Promise<void> {
       const pool = store.value.pools.find((candidate) => candidate.guid === guid);
       if (pool === undefined) throw new HostError(`cannot import '${guid}': no such pool available`);
+      if (pool.usedBy !== undefined && !takesOver) throw usedElsewhere(pool.name, pool.usedBy);
       if (store.imported().some((candidate) => candidate.name === pool.name))
         throw new HostError(`cannot import '${pool.name}': a pool with that name already exists`);
       if (poolOf(store, pool).health === 'UNAVAIL')
@@ -110,7 +109,7 @@ export function virtualPools(store: PoolStore): Pools {
           ? Object.freeze({ ...record, mountpoint: checkedMountpoint(mountpoint) })
           : record,
       );
-      store.replace(pool, { ...pool, exported: false, datasets }, outOfSpace(pool.name));
+      store.replace(pool, { ...pool, exported: false, usedBy: undefined, datasets }, outOfSpace(pool.name));
     },
 
     async upgradePool(name: string): Promise<void> {

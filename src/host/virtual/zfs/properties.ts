@@ -146,7 +146,8 @@ export function inForce(
 
 /** The settings of a new dataset: checked, in canonical form, without inherited ones. */
 export function settingsAtCreation(dataset: string, kind: Kind, changes: Values): Values {
-  return checked(changes, kind, (reason) => `cannot create '${dataset}': ${reason}`, { creating: true }).set;
+  const { set } = checked(changes, kind, (reason) => `cannot create '${dataset}': ${reason}`, { creating: true });
+  return withoutNone(set);
 }
 
 /** An existing dataset's own settings after a change. */
@@ -156,7 +157,15 @@ export function settingsAfterChange(dataset: string, kind: Kind, local: Values, 
   });
   const next: Partial<Record<DatasetProperty, string>> = { ...local, ...set };
   for (const name of inherit) delete next[name];
-  return Object.freeze(next);
+  return withoutNone(next);
+}
+
+/** To OpenZFS a limit or reservation of 0 is none, which is the default and not a setting. */
+function withoutNone(values: Values): Values {
+  const isNone = ([name, value]: readonly [string, string]) =>
+    value === '0' &&
+    datasetProperties.some((property) => property === name && rules[property].description === notASize);
+  return Object.freeze(Object.fromEntries(Object.entries(values).filter((entry) => !isNone(entry))));
 }
 
 function checked(changes: Values, kind: Kind, message: (reason: string) => string, options: { creating: boolean }) {

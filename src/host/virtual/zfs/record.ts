@@ -17,6 +17,8 @@ export interface PoolRecord {
   readonly name: string;
   readonly guid: string;
   readonly exported: boolean;
+  /** The other machine that used it last and did not export it. */
+  readonly usedBy?: string | undefined;
   readonly groups: readonly GroupRecord[];
   /** Parents before children, beginning with the root dataset. */
   readonly datasets: readonly DatasetRecord[];
@@ -24,8 +26,6 @@ export interface PoolRecord {
   readonly scrub: ScrubRecord | undefined;
   /** Whether it lacks features that this version of ZFS supports. */
   readonly outdated?: boolean | undefined;
-  readonly encryption?: EncryptionRecord | undefined;
-  readonly keySlots?: string | undefined;
 }
 
 export interface EncryptionRecord {
@@ -61,6 +61,11 @@ export interface DatasetRecord {
   readonly mountpoint: string | undefined;
   /** The snapshot it was cloned from. */
   readonly origin?: string | undefined;
+  /** Only of an encryption root. */
+  readonly encryption?: EncryptionRecord | undefined;
+  readonly keySlots?: string | undefined;
+  /** Whether nothing mounts it until it is moved again. */
+  readonly unmounted?: boolean | undefined;
   /** The oldest first. */
   readonly snapshots?: readonly SnapshotRecord[] | undefined;
 }
@@ -97,6 +102,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
       name: isText,
       guid: isText,
       exported: isFlag,
+      usedBy: optional(isText),
       groups: listOf(
         shapeOf<GroupRecord>({
           kind: oneOf(groupKinds),
@@ -122,6 +128,9 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
           comment: optional(isText),
           mountpoint: optional(isText),
           origin: optional(isText),
+          encryption: optional(shapeOf<EncryptionRecord>({ digest: isText, locked: isFlag })),
+          keySlots: optional(isText),
+          unmounted: optional(isFlag),
           snapshots: optional(
             listOf(
               shapeOf<SnapshotRecord>({
@@ -145,8 +154,6 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
         }),
       ),
       outdated: optional(isFlag),
-      encryption: optional(shapeOf<EncryptionRecord>({ digest: isText, locked: isFlag })),
-      keySlots: optional(isText),
     }),
   ),
   disks: optional(mapOf(oneOf(diskConditions))),

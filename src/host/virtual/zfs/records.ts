@@ -1,21 +1,51 @@
-import { randomBytes } from 'node:crypto';
-import type { Dataset, DatasetSettings } from '../../ports/zfs.ts';
+import { hash, randomBytes } from 'node:crypto';
+import type { Dataset, NewDatasetSettings } from '../../ports/zfs.ts';
 import { checkedMountpoint } from './names.ts';
 import type { Values } from './properties.ts';
-import type { DatasetRecord, EncryptionRecord, SnapshotRecord, ZfsRecord } from './record.ts';
+import type { DatasetRecord, SnapshotRecord, ZfsRecord } from './record.ts';
+import { parentOf } from './space.ts';
 
 export function datasetRecord(
   name: string,
   kind: Dataset['kind'],
   properties: Values,
-  settings: DatasetSettings,
+  settings: NewDatasetSettings,
 ): DatasetRecord {
   const mountpoint = settings.mountpoint === undefined ? undefined : checkedMountpoint(settings.mountpoint);
-  return Object.freeze({ guid: newGuid(), name, kind, properties, comment: settings.comment || undefined, mountpoint });
+  const { key, slots } = settings.encryption ?? {};
+  const own = key === undefined ? {} : { encryption: { digest: digestOf(key), locked: false }, keySlots: slots };
+  const comment = settings.comment || undefined;
+  return Object.freeze({ guid: newGuid(), name, kind, properties, comment, mountpoint, ...own });
 }
 
-export function locked(encryption: EncryptionRecord | undefined): EncryptionRecord | undefined {
-  return encryption && Object.freeze({ ...encryption, locked: true });
+/** How a key is recognized. */
+export function digestOf(key: string): string {
+  return hash('sha256', key);
+}
+
+/** The datasets when no key is loaded, or none of these encryption roots. */
+export function locked(
+  datasets: readonly DatasetRecord[],
+  isMeant: (root: DatasetRecord) => boolean = () => true,
+): readonly DatasetRecord[] {
+  return datasets.map((record) =>
+    record.encryption === undefined || record.encryption.locked || !isMeant(record)
+      ? record
+      : Object.freeze({ ...record, encryption: Object.freeze({ ...record.encryption, locked: true }) }),
+  );
+}
+
+/**
+ * The dataset whose key encrypts this one: itself, or that of the dataset whose snapshot it was cloned from, or that of
+ * its parent; undefined for one that is not encrypted.
+ */
+export function encryptionRootOf(
+  record: DatasetRecord,
+  byName: ReadonlyMap<string, DatasetRecord>,
+): DatasetRecord | undefined {
+  if (record.encryption !== undefined) return record;
+  const next = byName.get(record.origin?.split('@')[0] ?? parentOf(record.name) ?? '');
+  return next && encryptionRootOf(next, byName);
 }
 
 /** 64 bits in decimal digits, never 0. */

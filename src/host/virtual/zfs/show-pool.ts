@@ -1,4 +1,4 @@
-import type { Health, Pool, PoolDevice, PoolGroup } from '../../ports/zfs.ts';
+import type { ErrorCounts, Health, Pool, PoolDevice, PoolGroup, Scan } from '../../ports/zfs.ts';
 import { bearableIn, holdsData, idleSpares, membersOf, rankOf } from './groups.ts';
 import type { DeviceRecord, GroupRecord, PoolRecord } from './record.ts';
 import { scanOf } from './scans.ts';
@@ -8,7 +8,9 @@ import { viewOf } from './view.ts';
 const noErrors = Object.freeze({ read: 0, write: 0, checksum: 0 });
 
 export function poolOf(store: PoolStore, pool: PoolRecord): Pool {
-  const { capacity, allocated } = viewOf(pool);
+  const { capacity, ...view } = viewOf(pool);
+  const usage = store.faultOf('pool-usage', pool.name);
+  const allocated = usage === undefined ? view.allocated : Math.round((capacity.size * Math.min(100, usage)) / 100);
   const idle = new Set(idleSpares(pool).map(({ guid }) => guid));
   const groups = [...pool.groups]
     .sort((a, b) => rankOf(a.kind) - rankOf(b.kind))
@@ -25,18 +27,42 @@ export function poolOf(store: PoolStore, pool: PoolRecord): Pool {
     allocated,
     free: size - allocated,
     upgraded: pool.outdated !== true,
-    scan: scanOf(pool, store.now()),
+    scan: scanIn(store, pool),
     groups,
   });
+}
+
+/** The last scan, or a scrub that ended as long ago as a fault sets. */
+function scanIn(store: PoolStore, pool: PoolRecord): Scan | undefined {
+  const now = store.now();
+  const days = store.faultOf('scrub-age', pool.name);
+  if (days === undefined) return scanOf(pool, now);
+  const ended = Math.floor(now / 1000 - days * 86_400);
+  return Object.freeze({ kind: 'scrub', state: 'finished', percent: 100, errors: 0, ended });
+}
+
+function errorsOf(store: PoolStore, disk: string): ErrorCounts {
+  const count = (what: 'read' | 'write' | 'checksum') => store.faultOf(`${what}-errors`, disk) ?? 0;
+  return Object.freeze({ read: count('read'), write: count('write'), checksum: count('checksum') });
 }
 
 function groupOf(store: PoolStore, group: GroupRecord, idle: ReadonlySet<string>): PoolGroup {
   const devices = group.devices.map((device): PoolDevice => {
     const own = healthOf(store, device);
-    const health = own !== 'ONLINE' || group.kind !== 'spare' ? own : idle.has(device.guid) ? 'AVAIL' : 'INUSE';
-    return Object.freeze({ disk: device.disk, label: device.disk, guid: device.guid, health, errors: noErrors });
+    const isWorn = own === 'ONLINE' && store.faultOf('disk-degraded', device.disk) !== undefined;
+    const shown = isWorn ? 'DEGRADED' : own;
+    const health = own !== 'ONLINE' || group.kind !== 'spare' ? shown : idle.has(device.guid) ? 'AVAIL' : 'INUSE';
+    return Object.freeze({
+      disk: device.disk,
+      label: device.disk,
+      guid: device.guid,
+      health,
+      errors: errorsOf(store, device.disk),
+    });
   });
-  const health = groupHealth(store, group);
+  const isWorn = devices.some((device) => device.health === 'DEGRADED');
+  const own = groupHealth(store, group);
+  const health = own === 'ONLINE' && isWorn ? 'DEGRADED' : own;
   return Object.freeze({ kind: group.kind, name: group.name, health, errors: noErrors, devices });
 }
 

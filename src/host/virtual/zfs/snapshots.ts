@@ -1,5 +1,5 @@
 import { HostError } from '../../ports/index.ts';
-import type { Snapshot, Snapshots } from '../../ports/zfs.ts';
+import { type Hold, isInBin, type Snapshot, type Snapshots } from '../../ports/zfs.ts';
 import { partsOf, poolNameOf } from './names.ts';
 import type { Values } from './properties.ts';
 import type { DatasetRecord, SnapshotRecord } from './record.ts';
@@ -8,6 +8,42 @@ import { outOfSpace, type PoolStore } from './store.ts';
 import { referencedBy } from './view.ts';
 
 export function virtualSnapshots(store: PoolStore): Snapshots {
+  /** The datasets of which a new snapshot is taken. */
+  function chosenFor(of: string, name: string, recursive: boolean): readonly DatasetRecord[] {
+    const { pool, dataset } = store.dataset(of);
+    const chosen = pool.datasets.filter(
+      (record) => record === dataset || (recursive && record.name.startsWith(`${of}/`) && !isInBin(record.name)),
+    );
+    const taken = chosen.find((candidate) => candidate.snapshots?.some((snapshot) => snapshot.name === name));
+    if (taken !== undefined)
+      throw new HostError(
+        `cannot create snapshot '${taken.name}@${name}': dataset already exists\nno snapshots were created`,
+      );
+    return chosen;
+  }
+
+  /** A pool before and after a dataset is rolled back to a snapshot. */
+  function rolledBack(snapshotName: string, force: boolean) {
+    const { pool, dataset, snapshot } = store.snapshot(snapshotName, `cannot open '${snapshotName}'`);
+    const all = dataset.snapshots ?? [];
+    const newer = all.slice(all.indexOf(snapshot) + 1).map((candidate) => `${dataset.name}@${candidate.name}`);
+    if (newer.length > 0 && !force) {
+      const message = `cannot rollback to '${snapshotName}': more recent snapshots or bookmarks exist\nuse '-r' to force deletion of the following snapshots and bookmarks:`;
+      throw new HostError([message, ...newer].join('\n'));
+    }
+    const clones = pool.datasets
+      .filter((record) => newer.includes(record.origin ?? ''))
+      .map((candidate) => candidate.name);
+    if (clones.length > 0) {
+      const message = `cannot rollback to '${snapshotName}': clones of previous snapshots exist\nuse '-R' to force deletion of the following clones and dependents:`;
+      throw new HostError([message, ...clones].join('\n'));
+    }
+    const properties = Object.freeze({ ...dataset.properties, ...snapshot.properties });
+    const back = Object.freeze({ ...withSnapshots(dataset, all.slice(0, all.indexOf(snapshot) + 1)), properties });
+    const next = { ...pool, datasets: pool.datasets.map((record) => (record === dataset ? back : record)) };
+    return { pool, next, dataset, snapshot };
+  }
+
   return {
     async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
       const names = datasets && new Set(datasets);
@@ -21,38 +57,28 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
       { recursive = false, task }: { recursive?: boolean; task?: number } = {},
     ): Promise<void> {
       const [of, name] = partsOf(fullName, 'cannot create snapshot');
-      const { pool, dataset } = store.dataset(of);
       if (!/^[-A-Za-z0-9_.: ]+$/.test(name))
         throw new HostError(`cannot create snapshot '${fullName}': invalid character in name`);
-      const chosen = pool.datasets.filter(
-        (record) => record === dataset || (recursive && record.name.startsWith(`${of}/`)),
-      );
-      const taken = chosen.find((candidate) => candidate.snapshots?.some((snapshot) => snapshot.name === name));
-      if (taken !== undefined)
-        throw new HostError(
-          `cannot create snapshot '${taken.name}@${name}': dataset already exists\nno snapshots were created`,
-        );
       const created = Math.floor(store.now() / 1000);
       const made = new Map(
-        chosen.map(
-          (candidate) =>
-            [
-              candidate,
-              Object.freeze({
-                guid: newGuid(),
-                name,
-                created,
-                properties: contentProperties(candidate),
-                ...(task === undefined ? {} : { task }),
-              }),
-            ] as const,
-        ),
+        chosenFor(of, name, recursive).map((candidate) => [
+          candidate.guid,
+          Object.freeze({
+            guid: newGuid(),
+            name,
+            created,
+            properties: contentProperties(candidate),
+            ...(task === undefined ? {} : { task }),
+          }),
+        ]),
       );
-      const table = store.mountTable;
       try {
-        for (const [record, snapshot] of made) store.mounts.capture(table, record.guid, snapshot.guid);
+        for (const [guid, snapshot] of made) await store.mounts.capture(store.mountTable, guid, snapshot.guid);
+        // Other changes may have been made during the copy.
+        chosenFor(of, name, recursive);
+        const { pool } = store.dataset(of);
         const datasets = pool.datasets.map((record) =>
-          withSnapshots(record, [...(record.snapshots ?? []), ...[made.get(record) ?? []].flat()]),
+          withSnapshots(record, [...(record.snapshots ?? []), ...[made.get(record.guid) ?? []].flat()]),
         );
         store.replace(pool, { ...pool, datasets }, outOfSpace(fullName));
       } catch (error) {
@@ -91,6 +117,11 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
       store.replace(pool, { ...pool, datasets }, outOfSpace(of));
     },
 
+    /** No program of the virtual machine holds snapshots. */
+    async holds(): Promise<readonly Hold[]> {
+      return [];
+    },
+
     async cloneSnapshot(snapshotName: string, name: string): Promise<void> {
       const { pool, dataset, snapshot } = store.snapshot(snapshotName, `cannot open '${snapshotName}'`);
       if (poolNameOf(name) !== pool.name)
@@ -101,8 +132,10 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
         origin: snapshotName,
       });
       try {
-        store.mounts.seed(clone.guid, snapshot.guid);
-        store.add(pool, clone);
+        await store.mounts.seed(clone.guid, snapshot.guid);
+        // Other changes may have been made during the copy.
+        store.snapshot(snapshotName, `cannot open '${snapshotName}'`);
+        store.add(store.poolForNew(name), clone);
       } catch (error) {
         store.mounts.forget(clone.guid);
         throw error;
@@ -110,23 +143,8 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
     },
 
     async rollback(snapshotName: string, { force = false }: { force?: boolean } = {}): Promise<void> {
-      const { pool, dataset, snapshot } = store.snapshot(snapshotName, `cannot open '${snapshotName}'`);
-      const all = dataset.snapshots ?? [];
-      const newer = all.slice(all.indexOf(snapshot) + 1).map((candidate) => `${dataset.name}@${candidate.name}`);
-      if (newer.length > 0 && !force) {
-        const message = `cannot rollback to '${snapshotName}': more recent snapshots or bookmarks exist\nuse '-r' to force deletion of the following snapshots and bookmarks:`;
-        throw new HostError([message, ...newer].join('\n'));
-      }
-      const clones = pool.datasets
-        .filter((record) => newer.includes(record.origin ?? ''))
-        .map((candidate) => candidate.name);
-      if (clones.length > 0) {
-        const message = `cannot rollback to '${snapshotName}': clones of previous snapshots exist\nuse '-R' to force deletion of the following clones and dependents:`;
-        throw new HostError([message, ...clones].join('\n'));
-      }
-      const properties = Object.freeze({ ...dataset.properties, ...snapshot.properties });
-      const back = Object.freeze({ ...withSnapshots(dataset, all.slice(0, all.indexOf(snapshot) + 1)), properties });
-      const next = { ...pool, datasets: pool.datasets.map((record) => (record === dataset ? back : record)) };
+      await store.mounts.stage(rolledBack(snapshotName, force).snapshot.guid);
+      const { pool, next, dataset, snapshot } = rolledBack(snapshotName, force);
       store.mounts.restore(store.mountTable, dataset.guid, snapshot.guid, () =>
         store.replace(pool, next, outOfSpace(dataset.name)),
       );

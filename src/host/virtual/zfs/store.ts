@@ -1,4 +1,6 @@
+import type { FaultKind } from '../../ports/faults.ts';
 import { HostError } from '../../ports/index.ts';
+import type { Dataset } from '../../ports/zfs.ts';
 import type { VirtualDisk } from '../disks.ts';
 import type { Mounts, MountTable } from '../mounts.ts';
 import { Memory } from '../state.ts';
@@ -27,6 +29,8 @@ export interface PoolStoreOptions {
   readonly busyDevices: () => ReadonlySet<string>;
   /** Whether the ZFS Event Daemon runs, which puts spares in place of failed disks. */
   readonly hasEventDaemon: () => boolean;
+  /** The value of a fault of a disk or a pool; undefined while there is none. */
+  readonly faultOf: (kind: FaultKind, target: string) => number | undefined;
 }
 
 /** The stored records of all pools, and the one way to change them. */
@@ -37,16 +41,20 @@ export class PoolStore {
   readonly now: () => number;
   /** Paths of the devices that iSCSI targets serve. */
   readonly busyDevices: () => ReadonlySet<string>;
+  readonly faultOf: PoolStoreOptions['faultOf'];
   readonly #hasEventDaemon: () => boolean;
+  readonly #diskNames: ReadonlySet<string>;
   readonly #memory: Memory<ZfsRecord>;
 
-  constructor(path: string, { mounts, disks, now, busyDevices, hasEventDaemon }: PoolStoreOptions) {
+  constructor(path: string, { mounts, disks, now, busyDevices, hasEventDaemon, faultOf }: PoolStoreOptions) {
     this.#memory = new Memory(path, isZfsRecord, Object.freeze({ pools: [] }));
     this.mounts = mounts;
     this.disks = disks;
+    this.#diskNames = new Set(disks.map(({ name }) => name));
     this.now = now;
     this.busyDevices = busyDevices;
     this.#hasEventDaemon = hasEventDaemon;
+    this.faultOf = faultOf;
     mounts.repair(mountTable(this.value), guidsOf(this.value), snapshotGuidsOf(this.value));
   }
 
@@ -100,12 +108,13 @@ export class PoolStore {
     mustBeDatasetName(name);
     const pool = this.imported().find((candidate) => candidate.name === poolNameOf(name));
     if (pool === undefined) throw new HostError(`cannot create '${name}': no such pool '${poolNameOf(name)}'`);
-    if (pool.encryption?.locked === true) throw new HostError(`cannot create '${name}': Parent key must be loaded.`);
     const parent = pool.datasets.find((record) => record.name === parentOf(name));
     if (pool.datasets.some((record) => record.name === name))
       throw new HostError(`cannot create '${name}': dataset already exists`);
     if (parent === undefined) throw new HostError(`cannot create '${name}': parent does not exist`);
     if (parent.kind !== 'filesystem') throw new HostError(`cannot create '${name}': parent is not a filesystem`);
+    if (keyOf(pool, parent.name) === 'unavailable')
+      throw new HostError(`cannot create '${name}': encryption root's key is not loaded or provided`);
     return pool;
   }
 
@@ -146,7 +155,7 @@ export class PoolStore {
   }
 
   isThere(disk: string): boolean {
-    return this.disks.some(({ name }) => name === disk) && !this.isBroken(disk);
+    return this.#diskNames.has(disk) && !this.isBroken(disk);
   }
 
   setCondition(disks: readonly string[], condition: DiskCondition | undefined): void {
@@ -175,6 +184,11 @@ export class PoolStore {
     if (settled.every((pool, index) => pool === pools[index])) return;
     this.#memory.keep(Object.freeze({ ...this.value, pools: Object.freeze(settled) }));
   }
+}
+
+/** Whether the key of an encrypted dataset is loaded. */
+export function keyOf(pool: PoolRecord, name: string): Dataset['key'] {
+  return viewOf(pool).datasets.find((dataset) => dataset.name === name)?.key;
 }
 
 export function outOfSpace(name: string): () => string {

@@ -4,6 +4,7 @@ import type { MountTable } from '../mounts.ts';
 import { shapesOf } from './groups.ts';
 import { bytes, inForce, type Values } from './properties.ts';
 import type { DatasetRecord, PoolRecord, SnapshotRecord } from './record.ts';
+import { encryptionRootOf } from './records.ts';
 import { account, type Capacity, capacityOf, emptyFilesystem, emptyVolume, parentOf } from './space.ts';
 
 /** The state of a pool that follows from its record. */
@@ -28,7 +29,8 @@ export const viewOf = memo((pool: PoolRecord): PoolView => {
     })),
     capacity.usable,
   );
-  const above = new Map<string, { properties: Values; mountpoint: string | undefined }>();
+  const above = new Map<string, { properties: Values; mountpoint: string | undefined; isOpen: boolean }>();
+  const byName = new Map(pool.datasets.map((record) => [record.name, record]));
   const mounts = new Map<string, string>();
   const datasets = pool.datasets.map((record): Dataset => {
     const { name, kind, comment } = record;
@@ -37,11 +39,13 @@ export const viewOf = memo((pool: PoolRecord): PoolView => {
     const follows =
       parent?.mountpoint === undefined ? undefined : `${parent.mountpoint}/${name.slice(name.lastIndexOf('/') + 1)}`;
     const target = kind === 'volume' ? undefined : (record.mountpoint ?? follows);
-    const mountpoint =
-      target === 'none' || target === 'legacy' || pool.encryption?.locked === true ? undefined : target;
+    const root = encryptionRootOf(record, byName);
+    // With a dataset whose key is unloaded, everything below it is unmounted.
+    const isOpen = root?.encryption?.locked !== true && parent?.isOpen !== false;
+    const place = target === 'none' || target === 'legacy' ? undefined : target;
+    const mountpoint = isOpen && record.unmounted !== true ? place : undefined;
     if (mountpoint !== undefined) mounts.set(record.guid, mountpoint);
-    above.set(name, { properties, mountpoint });
-    const { encryption, keySlots } = pool;
+    above.set(name, { properties, mountpoint: place, isOpen });
     const { used, available } = shares.get(name) ?? { used: 0, available: 0 };
     return Object.freeze({
       name,
@@ -53,8 +57,9 @@ export const viewOf = memo((pool: PoolRecord): PoolView => {
       properties,
       inherited,
       comment,
-      key: encryption && (encryption.locked ? 'unavailable' : 'available'),
-      keySlots: parentOf(name) === undefined ? keySlots : undefined,
+      key: root?.encryption && (root.encryption.locked ? 'unavailable' : 'available'),
+      encryptionRoot: root?.name,
+      keySlots: record.keySlots,
       origin: record.origin,
       snapshotStamp: stampOf(record),
     });

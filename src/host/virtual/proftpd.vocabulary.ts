@@ -1,5 +1,6 @@
 /**
- * The directives of ProFTPD 1.3.8c in Debian 13, by module, determined by running `proftpd -t`.
+ * The directives of ProFTPD 1.3.8c in Debian 13, by module, determined by running `proftpd -t -c FILE` on a file for each
+ * name that `grep -aoE '[A-Z][A-Za-z0-9]+'` finds in `/usr/sbin/proftpd` and its modules.
  */
 
 const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
@@ -164,14 +165,18 @@ export const moduleDirectives: ReadonlyMap<string, readonly string[]> = new Map(
 
 /** Directives whose value is one of on, off, yes, no, true, false, 1 and 0. */
 export const switchDirectives = words(`
-  AllowChrootSymlinks AllowEmptyPasswords AllowLogSymlinks AllowOverride AllowOverwrite AllowRetrieveRestart AllowStoreRestart AuthAliasOnly AuthPAM
-  BanEngine CapabilitiesEngine CapabilitiesRootRevoke ControlsEngine CopyEngine CreateHome DefaultServer DeferWelcome DeflateEngine DelayEngine
-  DeleteAbortedStores DirFakeGroup DirFakeUser ExecEngine FACLEngine FSCachePolicy FactsAdvertise ForensicLogEngine IdentLookups LangEngine
-  PersistentPasswd QuotaDirectoryTally QuotaEngine QuotaShowQuotas RLimitChroot RadiusEngine RequireValidShell RewriteEngine RewriteHome RootLogin
-  SaveRatios ServerIdent ShaperEngine ShowSymlinks SiteMiscEngine SocketBindTight StatCacheEngine TCPNoDelay TLSEngine TLSNextProtocol
-  TLSServerCipherPreference TLSSessionTickets TLSStapling TLSVerifyClient TLSVerifyServer TimesGMT UniqueIDEngine UseEncoding UseFtpUsers UseGlobbing
-  UseIPv6 UseLastlog UseReverseDNS UseSendfile WrapEngine WtmpLog
+  AllowChrootSymlinks AllowEmptyPasswords AllowLogSymlinks AllowOverride AllowOverwrite AllowRetrieveRestart AllowStoreRestart AuthAliasOnly
+  AuthPAM BanEngine CapabilitiesEngine CapabilitiesRootRevoke ControlsEngine CopyEngine CreateHome DefaultServer DeferWelcome DeflateEngine
+  DelayEngine DeleteAbortedStores DigestCache DigestEngine DirFakeGroup DirFakeUser ExecEngine FACLEngine FactsAdvertise ForensicLogEngine
+  FSCachePolicy IdentLookups LangEngine MemcacheEngine PersistentPasswd QuotaDirectoryTally QuotaEngine QuotaShowQuotas RadiusEngine Ratios
+  RedisEngine RequireValidShell RewriteEngine RewriteHome RLimitChroot RootLogin RootRevoke SaveRatios ServerIdent SFTPEngine ShaperEngine
+  ShowSymlinks SiteMiscEngine SocketBindTight SQLNegativeCache StatCacheEngine TCPNoDelay TimesGMT TLSEngine TLSNextProtocol TLSServerCipherPreference
+  TLSSessionTickets TLSStapling TLSVerifyClient TLSVerifyServer UniqueIDEngine UseEncoding UseFtpUsers UseGlobbing UseIPv6 UseLastlog
+  UseReverseDNS UseSendfile WrapEngine WtmpLog
 `);
+
+/** Further values, by directive in lower case. */
+export const furtherSwitchValues: ReadonlyMap<string, readonly string[]> = new Map([['tlsverifyclient', ['optional']]]);
 
 /** Directives that fail with `missing parameters` when they have none. */
 export const directivesWithParameters = words(`

@@ -1,5 +1,6 @@
 /**
- * The parameters that `testparm` of Samba 4.22 accepts, determined by running it. Parametric options (`type : name`)
+ * The parameters that `testparm` of Samba 4.22 accepts, determined by running it: `testparm -s -v` lists them with their
+ * defaults, and a file with each name and a value shows which belong to shares and which are deprecated. Parametric options (`type : name`)
  * are not listed, because every name is accepted for them.
  */
 
@@ -159,6 +160,7 @@ const choices: readonly (readonly [names: string, values: string])[] = [
   ['debug syslog format', '0, 1, always, false, no, true, yes'],
   ['default case', 'lower, upper'],
   ['inherit owner', 'no, unix only, windows and unix, yes'],
+  ['kerberos encryption types', 'all, legacy, strong'],
   ['kerberos method', 'dedicated keytab, default, secrets and keytab, secrets only, system keytab'],
   ['ldap deref', 'always, auto, finding, never, searching'],
   ['ldap passwd sync, ldap password sync', 'no, off, on, only, yes'],
