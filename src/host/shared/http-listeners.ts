@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import { isIPv6, type Socket } from 'node:net';
+import { createServer, isIPv6, type Socket } from 'node:net';
 import { messageOf } from '../../lib/text.ts';
 import { HostError } from '../ports/index.ts';
-import { backlog, type Endpoint, type Handler, type Web } from '../ports/web.ts';
+import { backlog, type Challenge, challengeAnswer, type Endpoint, type Handler, type Web } from '../ports/web.ts';
 import { http } from './node-http.ts';
 
 interface Listener {
@@ -16,9 +16,13 @@ export class HttpListeners implements Web {
   #connected: (socket: Socket) => void = () => {};
   #listeners: readonly Listener[] = [];
   #served: readonly Endpoint[] = [];
+  #challenges = new Map<string, Challenge>();
+  /** The endpoints that are open for challenges only. */
+  readonly #forChallenges: Listener[] = [];
 
-  attach(handler: Handler, connected: (socket: Socket) => void): void {
+  attach(handler: Handler, connected: (socket: Socket) => void, challenges: Map<string, Challenge>): void {
     this.#handler = handler;
+    this.#challenges = challenges;
     this.#connected = connected;
   }
 
@@ -31,6 +35,8 @@ export class HttpListeners implements Web {
     // A new listener may need the port of one that is to be closed.
     const shut = leaving.filter(({ endpoint }) => coming.some(({ port }) => port === endpoint.port));
     for (const listener of shut) close(listener);
+    // Settings may ask for the port that is open for a challenge; they answer it too.
+    this.#closeForChallenges(({ endpoint }) => coming.some(({ port }) => port === endpoint.port));
     const opened: Listener[] = [];
     try {
       for (const endpoint of coming) {
@@ -51,19 +57,58 @@ export class HttpListeners implements Web {
     this.#served = endpoints;
   }
 
+  async isFree(port: number): Promise<boolean> {
+    return (await canListen('0.0.0.0', port)) && (await canListen('::', port));
+  }
+
   async served(): Promise<readonly Endpoint[]> {
     return this.#served;
   }
 
+  /** On these addresses, by default all. */
+  async beginChallenge(challenge: Challenge, addresses: readonly string[] = ['0.0.0.0', '::']): Promise<void> {
+    const { token, port } = challenge;
+    const isOpen = [...this.#listeners, ...this.#forChallenges].some(({ endpoint }) => endpoint.port === port);
+    this.#challenges.set(token, challenge);
+    if (isOpen) return;
+    for (const address of addresses) {
+      const listener = await this.#open({ address, port }, this.#answering(notFound)).catch(() => undefined);
+      if (listener !== undefined) this.#forChallenges.push(listener);
+    }
+  }
+
+  async endChallenge(token: string): Promise<void> {
+    this.#challenges.delete(token);
+    const ports = [...this.#challenges.values()].map(({ port }) => port);
+    this.#closeForChallenges(({ endpoint }) => !ports.includes(endpoint.port));
+  }
+
   close(): void {
+    this.#closeForChallenges(() => true);
     for (const listener of this.#listeners) close(listener);
     this.#listeners = [];
   }
 
+  #answering(otherwise: Handler): Handler {
+    return (request, response) => {
+      const answer = challengeAnswer(request.url ?? '', this.#challenges);
+      if (answer === undefined) return otherwise(request, response);
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(answer);
+    };
+  }
+
+  #closeForChallenges(isOver: (listener: Listener) => boolean): void {
+    for (const listener of this.#forChallenges.filter(isOver)) {
+      close(listener);
+      this.#forChallenges.splice(this.#forChallenges.indexOf(listener), 1);
+    }
+  }
+
   /** Undefined for the wildcard of an address family that this machine does not have. */
-  async #open(endpoint: Endpoint): Promise<Listener | undefined> {
+  async #open(endpoint: Endpoint, special?: Handler): Promise<Listener | undefined> {
     const { address, port, tls, redirectTo } = endpoint;
-    const handler = redirectTo === undefined ? this.#handler : redirecting(redirectTo);
+    const redirect = redirectTo === undefined ? undefined : this.#answering(redirecting(redirectTo));
+    const handler = special ?? redirect ?? this.#handler;
     if (handler === undefined) throw new Error('serve() was called before attach()');
     const shown = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
     try {
@@ -80,11 +125,27 @@ export class HttpListeners implements Web {
       return { endpoint, server };
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : undefined;
-      if (address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) return undefined;
+      if (lacksFamily(address, error)) return undefined;
       throw new HostError(`cannot listen on ${shown}: ${reasons[String(code)] ?? messageOf(error)}`);
     }
   }
 }
+
+function canListen(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => resolve(lacksFamily(host, error)));
+    server.listen({ host, port, ipv6Only: isIPv6(host) }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** Whether the address is the wildcard of an address family that this machine does not have. */
+function lacksFamily(address: string, error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL');
+}
+
+const notFound: Handler = (_request, response) => response.writeHead(404).end();
 
 const reasons: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another program has this port.',
