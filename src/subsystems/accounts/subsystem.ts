@@ -1,28 +1,35 @@
 import { group } from '../../areas/account/groups.ts';
 import { smbFileLine } from '../../areas/account/hashes.ts';
-import { user } from '../../areas/account/users.ts';
-import { shellOn } from '../../engine/declare/formats.ts';
+import { noHome, user } from '../../areas/account/users.ts';
+import { binEntry, inBin } from '../../areas/bin/bin-entry.ts';
+import { noShell, shellOn } from '../../engine/declare/formats.ts';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import type { UserSpec } from '../../host/ports/accounts.ts';
 import { lines } from '../../lib/text.ts';
 import { smbPasswordFile } from '../samba/paths.ts';
+import { accountsAdoption } from './adopt.ts';
 
 export const accountsSubsystem: Subsystem = {
   name: 'accounts',
   description: 'Users and groups of the machine, their Samba passwords and their sudo rules.',
-  reads: [user, group],
+  reads: [user, group, binEntry],
+  adopts: accountsAdoption,
   uses: ['accounts'],
   render(view, facts) {
     const users = view.all(user);
     const groups = view.all(group);
+    const keptGroups = groupsInBin(view);
     return {
       accounts: {
-        groups: groups
+        groups: [...groups, ...keptGroups]
           .filter((record) => record.bsdgrp_owned)
           .map((record) => ({ name: record.bsdgrp_group, gid: record.bsdgrp_gid ?? 0 })),
-        users: users.filter((record) => record.bsdusr_owned).map((record) => userSpec(record, view, facts)),
+        users: [
+          ...users.filter((record) => record.bsdusr_owned).map((record) => userSpec(record, view, facts)),
+          ...usersInBin(view).map((record) => lockedSpec(record, [...groups, ...keptGroups])),
+        ],
       },
       files: [
         { path: smbPasswordFile, mode: 0o600, content: smbPasswords(users) },
@@ -54,6 +61,35 @@ function userSpec(record: User, view: View, facts: Facts): UserSpec {
           groupsOf.some((record) => record.bsdgrp_owned && record.bsdgrp_group === name),
       )
       .toSorted(),
+  };
+}
+
+/** The users in the bin, whose names and numbers the machine keeps for them and their files. */
+function usersInBin(view: View): readonly User[] {
+  return inBin(view, user)
+    .map(({ record }) => record)
+    .filter(
+      (record) => record.bsdusr_owned && view.find(user, 'bsdusr_username', record.bsdusr_username) === undefined,
+    );
+}
+
+function groupsInBin(view: View): readonly Group[] {
+  return inBin(view, group)
+    .map(({ record }) => record)
+    .filter((record) => view.find(group, 'bsdgrp_group', record.bsdgrp_group) === undefined);
+}
+
+/** An account that no program admits: without a password, a shell and groups. */
+function lockedSpec(record: User, groups: readonly Group[]): UserSpec {
+  return {
+    name: record.bsdusr_username,
+    uid: record.bsdusr_uid ?? 0,
+    gid: groups.find(({ id }) => id === record.bsdusr_group)?.bsdgrp_gid ?? 65534,
+    fullName: record.bsdusr_full_name,
+    home: noHome,
+    shell: noShell,
+    passwordHash: '*',
+    groups: [],
   };
 }
 

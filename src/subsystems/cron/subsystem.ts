@@ -3,20 +3,23 @@ import type { View } from '../../engine/declare/resource.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import { quote } from '../../lib/text.ts';
+import { cronAdoption } from './adopt.ts';
 import { cronTable } from './cron-table.ts';
+import { cronDaemonTable } from './paths.ts';
 
 export const cronSubsystem: Subsystem = {
   name: 'cron',
   description: 'Table of the cron jobs.',
   reads: [cronJob],
   services: ['cron'],
+  adopts: cronAdoption,
   uses: ['accounts'],
   after: ['accounts'],
   render(view, { accounts }) {
     const { jobs } = jobsIn(view, accounts);
     return {
-      // cron ignores file names with a dot. Only root may read the file, because commands may contain passwords.
-      files: [{ path: '/etc/cron.d/holdfast', mode: 0o600, content: cronTable(jobs) }],
+      // Only root may read the file, because commands may contain passwords.
+      files: [{ path: cronDaemonTable, mode: 0o600, content: cronTable(jobs) }],
       // Without jobs, Holdfast does not manage the daemon: the machine has cron tables of its own.
       services: jobs.length === 0 ? [] : [{ name: 'cron', running: true, onChange: 'nothing' }],
     };

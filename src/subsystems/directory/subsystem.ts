@@ -1,18 +1,20 @@
+import { certificateAuthority } from '../../areas/certificates/certificateauthority.ts';
 import { domainSettings } from '../../areas/directoryservice/activedirectory.ts';
 import { isMember } from '../../areas/directoryservice/domain-access.ts';
+import { kerberosKeytab } from '../../areas/directoryservice/kerberoskeytab.ts';
+import { kerberosPrincipal } from '../../areas/directoryservice/kerberosprincipal.ts';
 import { ldapSettings, serverOf } from '../../areas/directoryservice/ldap.ts';
 import { nisSettings } from '../../areas/directoryservice/nis.ts';
-import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { DesiredService, Subsystem } from '../../engine/declare/subsystem.ts';
 import { isStandalone } from '../local.ts';
-import { authorityFile, nslcdConf } from './nslcd-conf.ts';
+import { authorityFile, keytabDropIn, keytabFile, keytabFor, nslcdConf } from './nslcd-conf.ts';
 import { nsswitchConf } from './nsswitch-conf.ts';
 import { ypbindDefaults, ypConf } from './yp-conf.ts';
 
 export const directorySubsystem: Subsystem = {
   name: 'directory',
   description: 'Accounts of LDAP directories, NIS domains and Active Directory domains.',
-  reads: [domainSettings, ldapSettings, nisSettings, certificateAuthority],
+  reads: [domainSettings, ldapSettings, nisSettings, certificateAuthority, kerberosPrincipal, kerberosKeytab],
   services: ['nslcd', 'ypbind'],
   local: [
     { path: '/etc/nslcd.conf', isDefault: isExample },
@@ -25,6 +27,7 @@ export const directorySubsystem: Subsystem = {
   render(view, facts) {
     const ldap = view.only(ldapSettings);
     const server = serverOf(ldap, view);
+    const keytab = keytabFor(server);
     const nis = view.only(nisSettings);
     // Files of a disabled directory are removed, because some contain a password.
     const whileLdap = (content: string) => (ldap.ldap_enable ? content : undefined);
@@ -39,13 +42,24 @@ export const directorySubsystem: Subsystem = {
       files: [
         { path: authorityFile, content: server.authority === undefined ? undefined : whileLdap(server.authority) },
         { path: '/etc/nslcd.conf', mode: 0o600, content: whileLdap(nslcd) },
+        {
+          path: keytabFile,
+          mode: 0o600,
+          encoding: 'base64',
+          content: keytab === undefined ? undefined : whileLdap(keytab),
+        },
+        {
+          path: '/etc/systemd/system/nslcd.service.d/holdfast.conf',
+          forServiceManager: true,
+          content: keytab === undefined ? undefined : whileLdap(keytabDropIn),
+        },
         { path: '/etc/defaultdomain', content: whileNis(`${nis.nis_domain}\n`) },
         { path: '/etc/yp.conf', content: whileNis(yp) },
         { path: '/etc/default/nis', content: whileNis(ypbind) },
         { path: '/etc/nsswitch.conf', content: nsswitchConf(sources) },
       ],
       services: [
-        serviceOf('nslcd', ldap.ldap_enable, [nslcd, server.authority ?? ''].join('\n')),
+        serviceOf('nslcd', ldap.ldap_enable, [nslcd, server.authority ?? '', keytab ?? ''].join('\n')),
         serviceOf('ypbind', nis.nis_enable, [nis.nis_domain, yp, ypbind].join('\n')),
       ],
     };

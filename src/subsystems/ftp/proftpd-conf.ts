@@ -1,4 +1,5 @@
 import type { ftpSettings } from '../../areas/services/ftp.ts';
+import { volumesFolder } from '../../engine/declare/formats.ts';
 import type { RecordOf } from '../../engine/declare/resource.ts';
 import { withoutMacros } from '../../lib/macros.ts';
 import { lines } from '../../lib/text.ts';
@@ -11,8 +12,8 @@ export const certificateFile = '/etc/proftpd/holdfast.pem';
 /** The intermediate certificates, in order. */
 export const chainFile = '/etc/proftpd/holdfast-chain.pem';
 
-/** Accounts whose initial folder is not the one in /etc/passwd. */
-export const accountsFile = '/etc/proftpd/holdfast-accounts';
+/** The folder of accounts that are confined to their home folder and have none. */
+const emptyFolder = '/usr/lib/holdfast/empty';
 
 /** Defined only for the check, when files that are written together with this one may not exist yet. */
 export const stagedDefine = 'HOLDFAST_STAGED';
@@ -40,6 +41,7 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
       '</IfModule>',
     ]),
     'LoadModule mod_ident.c',
+    'LoadModule mod_rewrite.c',
     settings.ftp_tls ? 'LoadModule mod_tls.c' : undefined,
     '',
     'ServerType standalone',
@@ -75,9 +77,9 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     'AllowOverwrite on',
     `Umask ${settings.ftp_filemask} ${settings.ftp_dirmask}`,
     `AuthPAMConfig ${pamService}`,
-    // PAM alone checks passwords. The initial folder comes from our file first, then from /etc/passwd.
-    'AuthOrder mod_auth_pam.c* mod_auth_file.c mod_auth_unix.c',
-    [`<IfDefine !${stagedDefine}>`, `  AuthUserFile ${accountsFile}`, '</IfDefine>'],
+    // PAM alone checks passwords.
+    'AuthOrder mod_auth_pam.c* mod_auth_unix.c',
+    homeLines(settings.ftp_defaultroot ? emptyFolder : volumesFolder),
     'UseFtpUsers off',
     // Accounts that only use file services have no login shell.
     'RequireValidShell off',
@@ -90,6 +92,20 @@ export function proftpdConf(settings: Settings, { anonymousFolder, keyType, hasC
     anonymousFolder === undefined ? undefined : anonymousLines(settings, anonymousFolder),
     settings.ftp_options === '' ? undefined : ['', settings.ftp_options],
   );
+}
+
+/**
+ * ProFTPD refuses a login when the home folder of the account does not exist, of this machine or of a directory. These
+ * accounts begin in another folder.
+ */
+function homeLines(folder: string): readonly string[] {
+  return [
+    'RewriteEngine on',
+    'RewriteHome on',
+    'RewriteCondition %m REWRITE_HOME',
+    'RewriteCondition $0 !-d',
+    `RewriteRule ^.*$ ${folder}`,
+  ];
 }
 
 function tlsLines(settings: Settings, keyType: 'rsa' | 'ec', hasChain: boolean): readonly string[] {

@@ -1,27 +1,16 @@
-import { group } from '../../areas/account/groups.ts';
-import { user } from '../../areas/account/users.ts';
+import { certificate } from '../../areas/certificates/certificate.ts';
+import { certificateAuthority } from '../../areas/certificates/certificateauthority.ts';
 import { ftpService, ftpSettings, servedPair } from '../../areas/services/ftp.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { certificate } from '../../areas/system/certificate.ts';
-import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import { absence } from '../../engine/facts/places.ts';
 import { hasOnlyComments } from '../local.ts';
-import { accountsWithoutHome } from './accounts-without-home.ts';
-import {
-  accountsFile,
-  certificateFile,
-  chainFile,
-  pamRules,
-  pamService,
-  proftpdConf,
-  stagedDefine,
-} from './proftpd-conf.ts';
+import { certificateFile, chainFile, pamRules, pamService, proftpdConf, stagedDefine } from './proftpd-conf.ts';
 
 export const ftpSubsystem: Subsystem = {
   name: 'ftp',
   description: 'ProFTPD serves the volumes over FTP.',
-  reads: [user, group, ftpSettings, serviceSwitch, certificate, certificateAuthority],
+  reads: [ftpSettings, serviceSwitch, certificate, certificateAuthority],
   services: ftpService.programs,
   local: [{ path: '/etc/proftpd/conf.d/*', isDefault: hasOnlyComments }],
   uses: ['storage'],
@@ -33,18 +22,11 @@ export const ftpSubsystem: Subsystem = {
     const pair = settings.ftp_tls ? servedPair(view, settings) : undefined;
     const chain = typeof pair === 'object' ? pair.chain : '';
     const keyType = typeof pair === 'object' && pair.key.asymmetricKeyType === 'ec' ? 'ec' : 'rsa';
-    const running = isOn(view, ftpService);
     return {
       files: [
         // ProFTPD sends only the first certificate of a file, so the intermediate certificates are in a second file.
         { path: chainFile, content: chain === '' ? undefined : `${chain.trim()}\n` },
         { path: certificateFile, mode: 0o600, content: typeof pair === 'object' ? `${pair.pem}\n` : undefined },
-        // While the service is off, the file stays empty, so that a new account does not change it.
-        {
-          path: accountsFile,
-          mode: 0o600,
-          content: running ? accountsWithoutHome(view, { onlyHome: settings.ftp_defaultroot }) : '',
-        },
         { path: `/etc/pam.d/${pamService}`, content: pamRules },
         {
           path: '/etc/proftpd/proftpd.conf',
@@ -56,7 +38,7 @@ export const ftpSubsystem: Subsystem = {
           verify: proftpd,
         },
       ],
-      services: [{ name: 'proftpd', running, onChange: 'reload' }],
+      services: [{ name: 'proftpd', running: isOn(view, ftpService), onChange: 'reload' }],
     };
   },
 };

@@ -15,6 +15,7 @@ import { absence } from '../../engine/facts/places.ts';
 import type { Storage } from '../../engine/facts/storage-facts.ts';
 import type { Auth, Discovery, Extent, Portal, Target, TargetGroup, TargetModel } from '../../host/ports/targets.ts';
 import { differing, type Groups, groupsThatDiffer } from '../../lib/groups.ts';
+import { cache, memo } from '../../lib/memo.ts';
 import { quote } from '../../lib/text.ts';
 
 type TargetRecord = RecordOf<typeof iscsiTarget.fields>;
@@ -88,7 +89,8 @@ interface Built {
 
 /**
  * The result of the last call, whichever configuration it was for. The next call rebuilds only the groups whose records
- * differ, so that a change of one target among thousands costs as much as one target.
+ * differ, so that a change of one target among thousands costs as much as one target. This is no cache by key: which
+ * groups are concerned follows from what differs between the two configurations and their facts.
  */
 let lastBuilt: Built | undefined;
 
@@ -239,7 +241,7 @@ function buildTarget(
     .filter(({ iscsi_extent }) => isOffered(iscsi_extent))
     .toSorted((a, b) => a.id - b.id);
   return {
-    offered: targetOf(record, nameOnWire(record.iscsi_target_name, basename), targetGroups, luns),
+    offered: targetOf(record, { name: nameOnWire(record.iscsi_target_name, basename), targetGroups, luns }),
     problems: targetGroups.filter(hasNoCredentials).map(({ group: { iscsi_target_authgroup: tag } }) => ({
       ...problem,
       detail: String(tag),
@@ -279,15 +281,10 @@ function sizeIn(record: ExtentRecord, { datasets }: Storage): number | undefined
   return size === undefined ? undefined : Number(size);
 }
 
-const extents = new WeakMap<ExtentRecord, Extent>();
-
-/** Caches the extent of each record. */
-function extentOf(record: ExtentRecord, size: number | undefined): Extent {
-  const known = extents.get(record);
-  if (known !== undefined && known.size === size) return known;
+const extentOf = memo((record: ExtentRecord, size: number | undefined): Extent => {
   const kind: Extent['backing']['kind'] =
     record.iscsi_target_extent_type === 'File' ? 'file' : record.iscsi_target_extent_type === 'ZVOL' ? 'zvol' : 'disk';
-  const made: Extent = Object.freeze({
+  return Object.freeze({
     id: record.id,
     backing: { kind, path: record.iscsi_target_extent_path ?? '' },
     size,
@@ -299,54 +296,41 @@ function extentOf(record: ExtentRecord, size: number | undefined): Extent {
     physicalBlocks: !record.iscsi_target_extent_pblocksize,
     thirdPartyCopy: record.iscsi_target_extent_insecure_tpc,
   });
-  extents.set(record, made);
-  return made;
-}
+});
 
 function rotationOf(word: ExtentRecord['iscsi_target_extent_rpm']): number | undefined {
   if (word === 'Unknown') return undefined;
   return word === 'SSD' ? 0 : Number(word);
 }
 
-const targets = new WeakMap<TargetRecord, { readonly from: readonly unknown[]; readonly target: Target }>();
-
-/** Returns the cached target as long as everything that it is built from is unchanged. */
-function targetOf(
-  record: TargetRecord,
-  name: string,
-  targetGroups: readonly ResolvedGroup[],
-  luns: readonly LunRecord[],
-): Target {
-  const from = [
-    name,
-    ...targetGroups.flatMap(({ group, portal, initiators, credentials }) => [
-      group,
-      portal,
-      initiators,
-      ...credentials,
-    ]),
-    null,
-    ...luns,
-  ];
-  const known = targets.get(record);
-  if (
-    known !== undefined &&
-    known.from.length === from.length &&
-    known.from.every((source, index) => source === from[index])
-  )
-    return known.target;
-  const target: Target = Object.freeze({
-    id: record.id,
-    name,
-    alias: record.iscsi_target_alias ?? '',
-    luns: luns
-      .map(({ iscsi_lunid, iscsi_extent }) => ({ number: iscsi_lunid ?? 0, extent: iscsi_extent }))
-      .toSorted((a, b) => a.number - b.number),
-    groups: targetGroups.filter((targetGroup) => !hasNoCredentials(targetGroup)).map(groupOf),
-  });
-  targets.set(record, { from, target });
-  return target;
+interface TargetSources {
+  readonly name: string;
+  readonly targetGroups: readonly ResolvedGroup[];
+  readonly luns: readonly LunRecord[];
 }
+
+/** The target of a record, which stays the same value as long as everything that it is built from is unchanged. */
+function targetOf(record: TargetRecord, sources: TargetSources): Target {
+  const { name, targetGroups, luns } = sources;
+  const from = targetGroups.flatMap(({ group, portal, initiators, credentials }) => [
+    ...[group, portal, initiators],
+    ...credentials,
+  ]);
+  return cachedTarget(record, sources, [name, ...from, null, ...luns]);
+}
+
+const cachedTarget = cache(
+  (record: TargetRecord, { name, targetGroups, luns }: TargetSources): Target =>
+    Object.freeze({
+      id: record.id,
+      name,
+      alias: record.iscsi_target_alias ?? '',
+      luns: luns
+        .map(({ iscsi_lunid, iscsi_extent }) => ({ number: iscsi_lunid ?? 0, extent: iscsi_extent }))
+        .toSorted((a, b) => a.number - b.number),
+      groups: targetGroups.filter((targetGroup) => !hasNoCredentials(targetGroup)).map(groupOf),
+    }),
+);
 
 function groupOf({ group, portal, initiators, credentials }: ResolvedGroup): TargetGroup {
   return {

@@ -8,9 +8,9 @@ type Settings = RecordOf<typeof kerberosSettings.fields>;
 
 /**
  * `/etc/krb5.conf`. A program reads it when it first uses Kerberos. Servers are looked up in DNS for realms that list
- * none.
+ * none. `clientKeytab` has the key of programs that are given no other.
  */
-export function krb5Conf(realms: readonly Realm[], settings: Settings): string {
+export function krb5Conf(realms: readonly Realm[], settings: Settings, clientKeytab?: string): string {
   const [first] = realms;
   return lines(
     '# Written by Holdfast.',
@@ -20,6 +20,7 @@ export function krb5Conf(realms: readonly Realm[], settings: Settings): string {
     '  dns_lookup_kdc = true',
     '  rdns = false',
     '  forwardable = true',
+    clientKeytab === undefined ? undefined : `  default_client_keytab_name = FILE:${clientKeytab}`,
     settings.ks_libdefaults_aux === '' ? undefined : settings.ks_libdefaults_aux,
     '',
     '[realms]',

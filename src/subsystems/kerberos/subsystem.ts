@@ -4,7 +4,9 @@ import type { DomainSettings } from '../../areas/directoryservice/domain-fields.
 import { kerberosKeytab } from '../../areas/directoryservice/kerberoskeytab.ts';
 import { kerberosRealm } from '../../areas/directoryservice/kerberosrealm.ts';
 import { kerberosSettings } from '../../areas/directoryservice/kerberossettings.ts';
+import { type LdapSettings, ldapSettings } from '../../areas/directoryservice/ldap.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
+import { clientKeytab } from '../directory/nslcd-conf.ts';
 import { krb5Conf, type Realm } from './krb5-conf.ts';
 
 /**
@@ -16,10 +18,11 @@ const keytabsFolder = '/etc/holdfast/keytabs/';
 export const kerberosSubsystem: Subsystem = {
   name: 'kerberos',
   description: 'Kerberos realms and keytabs.',
-  reads: [kerberosRealm, kerberosKeytab, kerberosSettings, domainSettings],
+  reads: [kerberosRealm, kerberosKeytab, kerberosSettings, domainSettings, ldapSettings],
   local: [{ path: '/etc/krb5.conf', isDefault: isPackagedKrb5 }],
   render(view) {
     const domain = view.only(domainSettings);
+    const ldap = view.only(ldapSettings);
     const keytabs = view.all(kerberosKeytab).map((keytab) => ({
       path: `${keytabsFolder}${keytab.keytab_name}`,
       content: keytab.keytab_file,
@@ -30,7 +33,11 @@ export const kerberosSubsystem: Subsystem = {
       files: [
         {
           path: '/etc/krb5.conf',
-          content: krb5Conf(realmsFor(domain, view.all(kerberosRealm)), view.only(kerberosSettings)),
+          content: krb5Conf(
+            realmsFor(domain, ldap, view.all(kerberosRealm)),
+            view.only(kerberosSettings),
+            ldap.ldap_enable && ldap.ldap_kerberos_principal !== null ? clientKeytab : undefined,
+          ),
         },
         ...keytabs,
       ],
@@ -48,9 +55,19 @@ export function isPackagedKrb5(content: string): boolean {
   return content.includes('ATHENA.MIT.EDU = {') && (realm === undefined || realm === 'ATHENA.MIT.EDU');
 }
 
-/** The realm of the domain comes first, because the first realm is the default for names without a realm. */
-function realmsFor(domain: DomainSettings, realms: readonly (Realm & { readonly id: number })[]): readonly Realm[] {
-  if (!domain.ad_enable) return realms;
+/**
+ * The realm of the domain comes first, otherwise that of the LDAP directory, because the first realm is the default for
+ * names without a realm.
+ */
+function realmsFor(
+  domain: DomainSettings,
+  ldap: LdapSettings,
+  realms: readonly (Realm & { readonly id: number })[],
+): readonly Realm[] {
+  if (!domain.ad_enable)
+    return ldap.ldap_enable
+      ? realms.toSorted((a, b) => Number(b.id === ldap.ldap_kerberos_realm) - Number(a.id === ldap.ldap_kerberos_realm))
+      : realms;
   const name = domain.ad_domainname.toUpperCase();
   const chosen =
     realms.find(({ id }) => id === domain.ad_kerberos_realm) ??

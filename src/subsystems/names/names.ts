@@ -28,6 +28,8 @@ export function resolvedConf(settings: Settings): string {
     '[Resolve]',
     servers.length === 0 ? undefined : `DNS=${servers.join(' ')}`,
     `Domains=${domains.join(' ')}`,
+    // Any machine of the network could answer such a query.
+    'LLMNR=no',
   );
 }
 

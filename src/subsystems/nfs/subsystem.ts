@@ -9,6 +9,7 @@ import { absence, mountState } from '../../engine/facts/places.ts';
 import { sentenceList } from '../../lib/text.ts';
 import { cachedRendering } from '../groups.ts';
 import { hasOnlyComments } from '../local.ts';
+import { nfsAdoption } from './adopt.ts';
 import { type Export, exportLines, exportOf } from './exports.ts';
 import { ganeshaExport, ganeshaFile, ganeshaSettings, numbered } from './ganesha-conf.ts';
 import { nfsConf, nfsKernelFile, nfsKernelSettings, nfsServerDropIn } from './nfs-conf.ts';
@@ -26,6 +27,7 @@ export const nfsSubsystem: Subsystem = {
     { path: '/etc/nfs.conf' },
     { path: '/etc/nfs.conf.d/*', isDefault: hasOnlyComments },
   ],
+  adopts: nfsAdoption,
   uses: ['accounts', 'services', 'storage'],
   after: ['accounts'],
   render(view, facts) {

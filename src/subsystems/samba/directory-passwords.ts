@@ -1,5 +1,5 @@
 import type { LdapSettings } from '../../areas/directoryservice/ldap.ts';
-import type { LdapServer } from '../../areas/directoryservice/ldap-bind.ts';
+import type { LdapServer, PasswordAccount } from '../../areas/directoryservice/ldap-bind.ts';
 import { lines } from '../../lib/text.ts';
 import { authorityFile } from '../directory/nslcd-conf.ts';
 import type { Options } from './smb-conf.ts';
@@ -47,7 +47,7 @@ export const directoryPasswordUnit: string = lines(
 );
 
 /** Two lines: the bind DN and its password. */
-export function passwordOf({ account }: LdapServer): string | undefined {
+export function passwordOf({ account }: LdapServer<PasswordAccount>): string | undefined {
   return account === undefined ? undefined : lines(account.name, account.password);
 }
 

@@ -34,6 +34,10 @@ function from<F extends Fields>(
   };
 }
 
+/**
+ * `ldap_user_dn` is never set: Samba would ask for its password in secrets.tdb, which no field has, and map nothing without
+ * it. So directories are queried anonymously.
+ */
 const tls = { off: 'off', on: 'off', start_tls: 'start tls' } as const;
 
 /** `on` means TLS from the start of the connection, which the URL scheme `ldaps` selects. */
@@ -59,7 +63,6 @@ const optionsOf: Readonly<Partial<Record<IdmapKind, (view: View, service: number
     own: [
       ['ldap_url', address(map.idmap_ldap_ldap_url, map.idmap_ldap_ssl)],
       ['ldap_base_dn', map.idmap_ldap_ldap_base_dn],
-      ['ldap_user_dn', map.idmap_ldap_ldap_user_dn],
     ],
     shared: [['ldap ssl', tls[map.idmap_ldap_ssl]]],
   })),
@@ -73,7 +76,6 @@ const optionsOf: Readonly<Partial<Record<IdmapKind, (view: View, service: number
       ['realm', map.idmap_rfc2307_cn_realm ? map.idmap_rfc2307_ldap_realm : ''],
       ['ldap_domain', map.idmap_rfc2307_ldap_domain],
       ['ldap_url', address(map.idmap_rfc2307_ldap_url, map.idmap_rfc2307_ssl)],
-      ['ldap_user_dn', map.idmap_rfc2307_ldap_user_dn],
     ],
     shared: [['ldap ssl', tls[map.idmap_rfc2307_ssl]]],
   })),

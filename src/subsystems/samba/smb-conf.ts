@@ -70,7 +70,7 @@ export function globalSection(
     set('obey pam restrictions', settings.cifs_srv_obey_pam_restrictions),
     set('map to guest', 'Bad User'),
     set('guest account', settings.cifs_srv_guest),
-    set('admin users', settings.cifs_srv_admin_group === '' ? undefined : `+${settings.cifs_srv_admin_group}`),
+    set('admin users', membersOf(settings.cifs_srv_admin_group)),
     // Left out when false: Samba warns about this one and `domain logons` even if they are set to no.
     set('null passwords', settings.cifs_srv_nullpw || undefined),
     settings.cifs_srv_domain_logons ? domainLines : [],
@@ -108,6 +108,12 @@ const domainLines = [
   set('idmap config * : backend', 'tdb'),
   set('idmap config * : range', '90000001-100000000'),
 ];
+
+/** The members of a group, or nothing for no group. Samba reads a name with a space as one within quotation marks. */
+function membersOf(group: string): string | undefined {
+  if (group === '') return undefined;
+  return group.includes(' ') ? `"+${group}"` : `+${group}`;
+}
 
 /** Always includes the loopback address, for the machine's own tools. */
 function listenOn({ cifs_srv_bindip: addresses }: Settings): string | undefined {

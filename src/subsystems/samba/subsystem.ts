@@ -1,13 +1,13 @@
+import { certificateAuthority } from '../../areas/certificates/certificateauthority.ts';
 import { domainSettings } from '../../areas/directoryservice/activedirectory.ts';
 import { authorityOf, isMember } from '../../areas/directoryservice/domain-access.ts';
 import { idmapCollections } from '../../areas/directoryservice/idmap.ts';
-import { ldapSettings, serverOf, servesSamba } from '../../areas/directoryservice/ldap.ts';
+import { ldapSettings, sambaServerOf, servesSamba } from '../../areas/directoryservice/ldap.ts';
 import { cifsService, cifsSettings } from '../../areas/services/cifs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
 import { snapshotFormat } from '../../areas/storage/snapshot-times.ts';
 import { snapshotTask } from '../../areas/storage/task.ts';
-import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { absence, mountState } from '../../engine/facts/places.ts';
@@ -16,6 +16,7 @@ import { memo } from '../../lib/memo.ts';
 import { lines, quote } from '../../lib/text.ts';
 import { cachedRendering } from '../groups.ts';
 import { hasNoAccounts } from '../local.ts';
+import { sambaAdoption } from './adopt.ts';
 import {
   directoryOptions,
   directoryPasswordFile,
@@ -50,6 +51,7 @@ export const sambaSubsystem: Subsystem = {
     { path: '/etc/systemd/system/smbd.service.d/*' },
     { path: '/etc/systemd/system/nmbd.service.d/*' },
   ],
+  adopts: sambaAdoption,
   uses: ['storage', 'membership'],
   // smbd reads the certificate authority that the subsystem `directory` writes.
   after: ['accounts', 'directory', 'kerberos'],
@@ -59,7 +61,7 @@ export const sambaSubsystem: Subsystem = {
     const joined = isMember(domain, { membership });
     const member = joined ? memberOptions(domain, view) : [];
     const ldap = view.only(ldapSettings);
-    const directory = servesSamba(ldap) ? serverOf(ldap, view) : undefined;
+    const directory = servesSamba(ldap) ? sambaServerOf(ldap, view) : undefined;
     const passwords = directory === undefined ? undefined : directoryOptions(ldap, directory);
     const password = directory === undefined ? undefined : passwordOf(directory);
     const head = globalSection(settings, {
@@ -103,7 +105,13 @@ export const sambaSubsystem: Subsystem = {
       checks: [{ path: smbConfFile, head, parts: groups.map(({ sections }) => sections), verify: testparm }],
       services: [
         // winbind comes first, because smbd looks up accounts there.
-        { name: 'winbind', running: joined, onChange: 'reload', readAtStart: [atStart, authority ?? ''].join('\n') },
+        {
+          name: 'winbind',
+          running: joined,
+          onChange: 'reload',
+          readAtStart: [atStart, authority ?? ''].join('\n'),
+          readAtReload: head,
+        },
         {
           name: directoryPasswordName,
           running: running && directory !== undefined,
@@ -116,7 +124,14 @@ export const sambaSubsystem: Subsystem = {
           onChange: 'reload',
           readAtStart: lines(atStart, optionLines(passwords ?? []), directory?.authority, password),
         },
-        { name: 'nmbd', running, onChange: 'reload', readAtStart: atStart + announcedAtStart(settings) },
+        {
+          name: 'nmbd',
+          running,
+          onChange: 'reload',
+          readAtStart: atStart + announcedAtStart(settings),
+          // It does not announce the shares.
+          readAtReload: head,
+        },
         { name: monitorName, running: joined && domain.ad_enable_monitor, onChange: 'nothing', readAtStart: monitor },
       ],
     };

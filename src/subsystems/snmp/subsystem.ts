@@ -2,12 +2,14 @@ import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { snmpService, snmpSettings } from '../../areas/services/snmp.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { hasOnlyComments } from '../local.ts';
+import { snmpAdoption } from './adopt.ts';
 import { snmpdConf, snmpdUnit } from './snmpd-conf.ts';
 
 export const snmpSubsystem: Subsystem = {
   name: 'snmp',
   description: 'snmpd answers SNMP requests.',
   reads: [snmpSettings, serviceSwitch],
+  adopts: snmpAdoption,
   services: snmpService.programs,
   local: [{ path: '/etc/snmp/snmpd.conf.d/*', isDefault: hasOnlyComments }],
   render(view) {

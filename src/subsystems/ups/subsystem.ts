@@ -48,7 +48,8 @@ export const upsSubsystem: Subsystem = {
       services: [
         { name: driver, running: serves, onChange: 'restart' },
         { name: 'nut-server', running: serves, onChange: 'restart' },
-        { name: 'nut-monitor', running: enabled, onChange: 'restart' },
+        // upsmon ends when it has ordered the shutdown. Started again, it would take back that the UPS cuts the power.
+        { name: 'nut-monitor', running: enabled, onChange: 'restart', mayEnd: true },
       ],
     };
   },

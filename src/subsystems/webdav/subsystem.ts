@@ -1,10 +1,11 @@
+import { certificate } from '../../areas/certificates/certificate.ts';
+import { certificateAuthority } from '../../areas/certificates/certificateauthority.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
-import { type WebdavSettings, webdavPair, webdavService, webdavSettings } from '../../areas/services/webdav.ts';
+import { webdavPair, webdavService, webdavSettings } from '../../areas/services/webdav.ts';
 import { type WebdavShare, webdavShare } from '../../areas/sharing/webdav.ts';
-import { certificate } from '../../areas/system/certificate.ts';
-import { certificateAuthority } from '../../areas/system/certificateauthority.ts';
 import type { Checker, Subsystem } from '../../engine/declare/subsystem.ts';
 import { absence } from '../../engine/facts/places.ts';
+import { memo } from '../../lib/memo.ts';
 import {
   httpdFile,
   secretFiles,
@@ -75,19 +76,8 @@ function addressesOf(shares: readonly WebdavShare[]): ReadonlyMap<WebdavShare, s
   );
 }
 
-/** Caches the lines of each share, which depend only on its record, its address and the kind of login. */
-const parts = new WeakMap<
-  WebdavShare,
-  { readonly address: string; readonly login: WebdavSettings['webdav_htauth']; readonly text: string }
->();
-
-function partOf(share: WebdavShare, address: string, login: WebdavSettings['webdav_htauth']): string {
-  const cached = parts.get(share);
-  if (cached?.address === address && cached.login === login) return cached.text;
-  const text = sharePart(share, address, login);
-  parts.set(share, { address, login, text });
-  return text;
-}
+/** The lines of each share depend only on its record, its address and the kind of login. */
+const partOf = memo(sharePart);
 
 const apache: Checker = {
   argv: (staged) => ['/usr/sbin/apache2', '-t', '-D', stagedDefine, '-f', staged],
