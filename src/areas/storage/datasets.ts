@@ -1,17 +1,19 @@
 import { invalid, refused } from '../../engine/declare/errors.ts';
 import {
+  advanced,
   alsoNamed,
+  basic,
   choice,
   createOnly,
   field,
   good,
   inputOnly,
-  integer,
   list,
   live,
   nullable,
   required,
   text,
+  titled,
 } from '../../engine/declare/fields.ts';
 import { size } from '../../engine/declare/formats.ts';
 import {
@@ -24,8 +26,12 @@ import {
   type World,
 } from '../../engine/declare/resource.ts';
 import type { Dataset, DatasetProperty } from '../../host/ports/zfs.ts';
+import { lastElement, parentOf } from '../../lib/path.ts';
 import { parseSize } from '../../lib/size.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
+import { putDatasetAway, refuseBinIn } from './binned-datasets.ts';
+import { datasetEncryption, protectionOf, throwIfProtected } from './dataset-encryption.ts';
+import { forgetKeysOf } from './encryption-roots.ts';
 import { namingOccupants } from './occupants.ts';
 import {
   changedSettings,
@@ -79,50 +85,93 @@ const recordSize = field<number | 'inherit'>({
 });
 
 const fields = {
-  name: required(
-    createOnly({
-      ...text({
-        description: 'Name of the dataset: the last path element on create, the full path in answers.',
-        max: 128,
-        pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:. ]*$/,
-        rule: 'The name must begin with a letter or digit and may contain letters, digits, spaces and _ - : . only.',
-      }),
-      schema: { type: 'string' },
-    }),
-  ),
-  comments: alsoNamed(
-    nullable(text({ description: 'Comment, stored in the pool as a user property.', max: 1024 })),
-    'comment',
-  ),
-  sync: openChoice(choice(syncs, { description: 'How ZFS treats synchronous writes.' })),
-  compression: openChoice(choice(compressions, { description: 'Compression algorithm for new blocks.' })),
-  atime: openChoice(choice(onOff, { description: 'Whether reading a file updates its access time.' })),
-  readonly: openChoice(choice(onOff, { description: 'Whether the dataset is read-only.' })),
-  exec: openChoice(choice(onOff, { description: 'Whether programs in the dataset may be executed.' })),
-  dedup: openChoice(choice(dedups, { description: 'Whether identical blocks are stored only once.' })),
-  recordsize: recordSize,
-  case_sensitivity: createOnly(
-    inputOnly(
-      choice(['sensitive', 'insensitive', 'mixed', 'inherit'], {
-        description: 'Whether file names are case-sensitive.',
-        also: { on: 'sensitive', off: 'insensitive' },
+  ...basic('Dataset', {
+    name: required(
+      createOnly({
+        ...text({
+          description: 'Name of the dataset: the last path element on create, the full path in answers.',
+          max: 128,
+          pattern: /^[a-zA-Z0-9][a-zA-Z0-9_\-:. ]*$/,
+          rule: 'The name must begin with a letter or digit and may contain letters, digits, spaces and _ - : . only.',
+        }),
+        schema: { type: 'string' },
       }),
     ),
-  ),
-  quota: limit('Maximum space for the dataset and its descendants'),
-  refquota: limit('Maximum space for the dataset without its descendants'),
-  reservation: limit('Space reserved for the dataset and its descendants'),
-  refreservation: limit('Space reserved for the dataset without its descendants'),
-  pool: live(text({ description: 'Name of the volume.' })),
-  mountpoint: live(text({ description: 'Mount point.' })),
-  used: live(integer({ description: 'Bytes used, including descendants.' })),
-  avail: live(integer({ description: 'Bytes available.' })),
-  refer: live(integer({ description: 'Bytes referenced.' })),
-  inherit_props: list(text({ description: 'Property name.' }), {
-    description:
-      'Properties whose value is inherited from the parent or is the default. A request that sends this list back with ' +
-      'the values that were read leaves these properties inherited.',
+    comments: titled(
+      'Comment',
+      alsoNamed(
+        nullable(text({ description: 'Comment, stored in the pool as a user property.', max: 1024 })),
+        'comment',
+      ),
+    ),
   }),
+  ...advanced('Encryption', datasetEncryption),
+  ...advanced('Writing', {
+    sync: titled(
+      'Synchronous writes',
+      openChoice(choice(syncs, { description: 'How ZFS treats synchronous writes.' })),
+    ),
+  }),
+  ...basic('Data', {
+    compression: openChoice(choice(compressions, { description: 'Compression algorithm for new blocks.' })),
+  }),
+  ...advanced('Reading', {
+    atime: titled(
+      'Access times',
+      openChoice(choice(onOff, { description: 'Whether reading a file updates its access time.' })),
+    ),
+  }),
+  ...basic('Data', {
+    readonly: titled('Read-only', openChoice(choice(onOff, { description: 'Whether the dataset is read-only.' }))),
+  }),
+  ...advanced('Reading', {
+    exec: titled(
+      'Run programs',
+      openChoice(choice(onOff, { description: 'Whether programs in the dataset may be executed.' })),
+    ),
+  }),
+  ...advanced('Writing', {
+    dedup: titled(
+      'Deduplication',
+      openChoice(choice(dedups, { description: 'Whether identical blocks are stored only once.' })),
+    ),
+    recordsize: titled('Record size', recordSize),
+    case_sensitivity: titled(
+      'Letter case',
+      createOnly(
+        inputOnly(
+          choice(['sensitive', 'insensitive', 'mixed', 'inherit'], {
+            description: 'Whether file names are case-sensitive.',
+            also: { on: 'sensitive', off: 'insensitive' },
+          }),
+        ),
+      ),
+    ),
+  }),
+  ...basic('Space', {
+    quota: limit('Maximum space for the dataset and its descendants'),
+    refquota: titled('Quota without children', limit('Maximum space for the dataset without its descendants')),
+  }),
+  ...advanced('Space', {
+    reservation: limit('Space reserved for the dataset and its descendants'),
+    refreservation: titled(
+      'Reservation without children',
+      limit('Space reserved for the dataset without its descendants'),
+    ),
+  }),
+  pool: live(text({ description: 'Name of the volume.' })),
+  mountpoint: titled('Mount point', live(text({ description: 'Mount point.' }))),
+  used: live(size({ description: 'Bytes used, including descendants.' })),
+  avail: titled('Available', live(size({ description: 'Bytes available.' }))),
+  refer: titled('Referenced', live(size({ description: 'Bytes referenced.' }))),
+  inherit_props: titled(
+    'Inherited properties',
+    list(text({ description: 'Property name.' }), {
+      description:
+        'Properties whose value is inherited from the parent or is the default. A request that sends this list back with ' +
+        'the values that were read leaves these properties inherited.',
+    }),
+  ),
 };
 
 type Sent = SentOf<typeof fields>;
@@ -138,6 +187,8 @@ const common = {
 
 /** The datasets of one volume, without the root dataset. */
 export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
+  shortName: 'dataset',
+  nameField: 'name',
   ...common,
   // Part C: an update is answered 201.
   quirks: { invalid: 400, updated: 201 },
@@ -160,23 +211,29 @@ export const volumeDatasets = hosted('storage/volume/{vol}/datasets', {
   },
   update: (dataset, sent, _scope, operations) => update(dataset, sent, operations),
   remove: (dataset, _sent, _scope, operations) => remove(dataset, operations),
+  putAway: (dataset, _sent, _scope, operations) => putAway(dataset, operations),
 });
 
 /** All datasets by their full names. */
 export const dataset = hosted(
   'storage/dataset',
   {
+    shortName: 'dataset',
+    columns: ['name', 'used', 'avail', 'quota', 'compression', 'mountpoint'],
+    nameField: 'name',
     ...common,
     list: filesystems,
     find: filesystem,
     present,
     update: (before, sent, _scope, operations) => update(before, sent, operations),
     remove: (target, _sent, _scope, operations) => remove(target, operations),
+    putAway: (target, _sent, _scope, operations) => putAway(target, operations),
   },
   [
     action({
       on: 'resource',
       segment: '',
+      verb: '',
       title: 'Always refused: create a dataset with a POST to the path of its parent.',
       perform() {
         throw refused('A dataset needs a parent. Send this request to /storage/dataset/<parent>/.');
@@ -184,6 +241,7 @@ export const dataset = hosted(
     }),
     action({
       segment: '',
+      verb: '',
       title:
         'Creates a child dataset. A body without a name updates this dataset instead and is answered 202 (Part C).',
       status: 201,
@@ -231,19 +289,29 @@ function present({ name, properties, inherited, ...rest }: Dataset): AnswerOf<ty
   };
 }
 
+/** Creates a dataset for a request that names it whole. */
+export async function createDatasetCalled(name: string, sent: Sent, operations: Operations): Promise<void> {
+  const reading = fields.name.read(lastElement(name));
+  if (!reading.ok) throw invalid({ dataset: [reading.wrong] });
+  await create(parentOf(name), { ...sent, name: reading.value }, operations);
+}
+
 async function create(parent: string, sent: Sent, operations: Operations): Promise<Dataset> {
   const name = `${parent}/${sent.name ?? ''}`;
+  const { settings, steps } = await protectionOf(name, sent, operations.world);
   const change = operations.change(`create the dataset ${name}`, (draft) => {
     if (draft.facts.storage.datasets.has(name))
       throw invalid({ name: [`cannot create '${name}': dataset already exists`] });
     const above = draft.facts.storage.datasets.get(parent)?.mountpoint;
-    draft.plan.first(createDataset({ name, settings: newSettings(sent), above }));
+    for (const step of steps) draft.plan.first(step);
+    draft.plan.first(createDataset({ name, settings: { ...newSettings(sent), ...settings }, above }));
   });
   await reportUnderField(sent, change);
   return filesystem(operations.world, name) ?? gone('dataset', name);
 }
 
 async function update(before: Dataset, sent: Sent, operations: Operations): Promise<Dataset> {
+  throwIfProtected(before, sent);
   const change = operations.change(`change the dataset ${before.name}`, (draft) =>
     draft.plan.first(changeStep(before, changedSettings(before, sent, sent.inherit_props ?? []), 'dataset')),
   );
@@ -252,14 +320,26 @@ async function update(before: Dataset, sent: Sent, operations: Operations): Prom
 }
 
 async function remove({ name }: Dataset, operations: Operations): Promise<void> {
-  if (!name.includes('/'))
-    throw refused(
-      `${quote(name)} is the root dataset of a volume and cannot be removed alone. Remove the volume instead.`,
-    );
-  const removal = operations.change(`destroy the dataset ${name}`, (draft) =>
+  refuseRoot(name);
+  refuseBinIn(name, operations.world);
+  const removal = operations.change(`destroy the dataset ${name}`, (draft) => {
+    for (const step of forgetKeysOf(name, draft.facts)) draft.plan.first(step);
     draft.plan.last(
       destroyDataset({ name, with: 'children', touches: touchedByDestroying(name, draft.facts.storage) }),
-    ),
-  );
+    );
+  });
   await namingOccupants(operations, { dataset: name }, removal);
+}
+
+/** Moves a dataset to the bin with its children, and with the shares and tasks that lie on them. */
+async function putAway(dataset: Dataset, operations: Operations): Promise<void> {
+  refuseRoot(dataset.name);
+  await putDatasetAway(dataset, operations);
+}
+
+function refuseRoot(name: string): void {
+  if (name.includes('/')) return;
+  throw refused(
+    `${quote(name)} is the root dataset of a volume and cannot be removed alone. Remove the volume instead.`,
+  );
 }

@@ -1,8 +1,9 @@
 import { missing } from '../../engine/declare/errors.ts';
-import { integer, live, nullable, text } from '../../engine/declare/fields.ts';
+import { integer, live, nullable, text, titled } from '../../engine/declare/fields.ts';
 import { hosted, type Operations, type SentOf } from '../../engine/declare/resource.ts';
 import type { Disk } from '../../host/ports/disks.ts';
 import { quote } from '../../lib/text.ts';
+import { diskProblems } from './disk-problems.ts';
 import { diskRecord, diskSettings, identifierOf, settingsFor } from './disks.ts';
 
 const fields = {
@@ -13,33 +14,37 @@ const fields = {
     }),
   ),
   disk_name: live(text({ description: 'Device name.' })),
-  disk_serial: live(text({ description: 'Serial number, empty when the disk reports none.' })),
+  disk_serial: titled('Serial number', live(text({ description: 'Serial number, empty when the disk reports none.' }))),
   disk_size: live(text({ description: 'Size in bytes, as text.' })),
-  disk_multipath_name: live(
-    text({ description: 'Multipath device of the disk; always empty, because multipath is not supported.' }),
+  disk_multipath_name: titled(
+    'Multipath device',
+    live(text({ description: 'Multipath device of the disk; always empty, because multipath is not supported.' })),
   ),
   disk_multipath_member: live(
     text({ description: 'Role in the multipath device; always empty, because multipath is not supported.' }),
   ),
-  disk_transfermode: live(text({ description: 'Transfer mode; always Auto, because the kernel chooses it.' })),
+  disk_transfermode: titled(
+    'Transfer mode',
+    live(text({ description: 'Transfer mode; always Auto, because the kernel chooses it.' })),
+  ),
   ...diskSettings,
-  disk_expiretime: live(nullable(text({ description: 'When a removed disk is forgotten; always null.' }))),
+  disk_expiretime: titled(
+    'Expiry',
+    live(nullable(text({ description: 'When a removed disk is forgotten; always null.' }))),
+  ),
   disk_enclosure_slot: live(nullable(integer({ description: 'Slot in the enclosure; always null.' }))),
 };
 
 export const disk = hosted('storage/disk', {
+  shortName: 'disk',
+  columns: ['disk_name', 'disk_size', 'disk_serial', 'disk_description'],
+  nameField: 'disk_name',
   title: 'disk',
   description: 'A whole disk of the machine.',
   key: { name: 'disk_identifier', slashes: false },
   shows: ['disks'],
   fields,
-  problems: ({ facts }) =>
-    facts.condition.failingDisks.map((name) => ({
-      kind: 'smart',
-      about: `storage/disk/${facts.disks.filter((one) => one.name === name).map(identifierOf)[0] ?? name}`,
-      severity: 'critical',
-      message: `The disk ${name} reports by SMART that it is failing. Replace it.`,
-    })),
+  problems: ({ facts }) => diskProblems(facts),
   list: ({ facts }) => facts.disks.toSorted(byName),
   find: ({ facts }, key) => facts.disks.find((candidate) => identifierOf(candidate) === key),
   present: (target: Disk, { view }) => {

@@ -1,4 +1,4 @@
-import { choice, flag, readOnly, text } from '../../engine/declare/fields.ts';
+import { advanced, basic, choice, flag, readOnly, text, titled } from '../../engine/declare/fields.ts';
 import { collection, type Plan, type RecordOf, type View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import type { Ability, Disk, Tuning } from '../../host/ports/disks.ts';
@@ -12,24 +12,42 @@ const acousticLevels = { Disabled: 0, Minimum: 128, Medium: 192, Maximum: 254 } 
 /** The settings of a disk. */
 export const diskSettings = {
   disk_description: text({ description: 'Description of the disk.', max: 120 }),
-  disk_hddstandby: choice(standbys, {
-    description: 'Minutes of idle time after which the disk spins down.',
-    initial: 'Always On',
+  ...advanced('Power', {
+    disk_hddstandby: titled(
+      'Standby timer',
+      choice(standbys, {
+        description: 'Minutes of idle time after which the disk spins down.',
+        initial: 'Always On',
+      }),
+    ),
+    disk_advpowermgmt: titled(
+      'Power level',
+      choice(powerLevels, {
+        description: 'Advanced power management level: 1 saves the most power, 254 the least.',
+        initial: 'Disabled',
+      }),
+    ),
+    disk_acousticlevel: titled(
+      'Noise level',
+      choice(['Disabled', 'Minimum', 'Medium', 'Maximum'], {
+        description: 'Acoustic management level: Minimum is the quietest, Maximum the fastest.',
+        initial: 'Disabled',
+      }),
+    ),
   }),
-  disk_advpowermgmt: choice(powerLevels, {
-    description: 'Advanced power management level: 1 saves the most power, 254 the least.',
-    initial: 'Disabled',
+  ...basic('SMART', {
+    disk_togglesmart: titled('Watch by SMART', flag(true, { description: 'Whether SMART monitoring is enabled.' })),
   }),
-  disk_acousticlevel: choice(['Disabled', 'Minimum', 'Medium', 'Maximum'], {
-    description: 'Acoustic management level: Minimum is the quietest, Maximum the fastest.',
-    initial: 'Disabled',
-  }),
-  disk_togglesmart: flag(true, { description: 'Whether SMART monitoring is enabled.' }),
-  disk_smartoptions: text({
-    description: 'Additional arguments for smartctl and smartd, such as -d sat.',
-    max: 120,
-    pattern: /^[\w ,.:/=+-]+$/,
-    rule: 'Arguments may contain letters, digits, spaces and , . : / = + - _ only.',
+  ...advanced('SMART', {
+    disk_smartoptions: titled(
+      'SMART options',
+      text({
+        description: 'Additional arguments for smartctl and smartd, such as -d sat.',
+        max: 120,
+        pattern: /^[\w ,.:/=+-]+$/,
+        rule: 'Arguments may contain letters, digits, spaces and , . : / = + - _ only.',
+      }),
+    ),
   }),
 };
 

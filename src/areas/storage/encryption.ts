@@ -12,31 +12,22 @@ import {
   list,
   secret,
   text,
+  titled,
   wrong,
 } from '../../engine/declare/fields.ts';
 import { type Action, action, type Operations, type World } from '../../engine/declare/resource.ts';
 import { user } from '../account/users.ts';
 import { services as allServices } from '../services/index.ts';
-import { changeKey, forgetKey, holdKey, markLocked, prepareKeyChange, unloadKey, writeSlots } from './key-steps.ts';
-import { type Encrypted, encryptionOf, hasPassphrase, keyOf, machineBytes, openBy } from './keys.ts';
-import {
-  newKey,
-  newSlots,
-  type Secret,
-  type Slot,
-  settled,
-  slotsText,
-  withNext,
-  wrapped,
-  wrappedByPassphrase,
-} from './keyslots.ts';
-import { namingOccupants } from './occupants.ts';
+import { lockRoot, opened, rotateKey, unlockRoot } from './encryption-roots.ts';
+import { forgetKey, holdKey, writeSlots } from './key-steps.ts';
+import { encryptionOf, hasPassphrase, machineBytes } from './keys.ts';
+import { newKey, newSlots, type Secret, type Slot, slotsText, wrapped, wrappedByPassphrase } from './keyslots.ts';
 import { restartService } from './steps.ts';
-import { findVolume, type Volume } from './volumes.ts';
+import type { Volume } from './volumes.ts';
 
 const recoveryKeySize = 32;
 
-const passphrase = (description: string) => inputOnly(secret(text({ description, max: 1024 })));
+export const passphrase = (description: string) => inputOnly(secret(text({ description, max: 1024 })));
 
 const recoveryKey = inputOnly(
   secret(
@@ -87,9 +78,13 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'keypassphrase',
+    verb: 'set-passphrase',
     title: 'Sets a passphrase. The machine no longer unlocks the volume by itself.',
     status: 201,
-    fields: { passphrase: passphrase('The new passphrase.'), passphrase2: passphrase('The new passphrase again.') },
+    fields: {
+      passphrase: passphrase('The new passphrase.'),
+      passphrase2: titled('Passphrase again', passphrase('The new passphrase again.')),
+    },
     perform: async ({ target, sent, operations }) => {
       mustBeEncrypted(target);
       const { passphrase: first = '', passphrase2: second = '' } = sent;
@@ -106,12 +101,16 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   action({
     method: 'PUT',
     segment: 'keypassphrase',
+    verb: 'change-passphrase',
     title: 'Changes the passphrase, or removes it so that the machine unlocks the volume by itself.',
     status: 201,
     fields: {
-      adminpw: inputOnly(secret(text({ description: 'Password of the user root.', max: 1024 }))),
+      adminpw: titled(
+        'Administrator password',
+        inputOnly(secret(text({ description: 'Password of the user root.', max: 1024 }))),
+      ),
       passphrase: passphrase('The new passphrase.'),
-      passphrase2: passphrase('The new passphrase again; defaults to passphrase.'),
+      passphrase2: titled('Passphrase again', passphrase('The new passphrase again; defaults to passphrase.')),
       remove: inputOnly(flag(false, { description: 'Whether the passphrase is removed.' })),
     },
     perform: async ({ target, sent, operations }) => {
@@ -136,6 +135,7 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   }),
   action({
     segment: 'recoverykey',
+    verb: 'create-recovery-key',
     title: 'Creates a recovery key, which replaces an earlier one. The key is shown only in this answer.',
     answers: {
       type: 'object',
@@ -157,6 +157,7 @@ export const encryption: readonly Action<Fields, unknown, Volume>[] = [
   action({
     method: 'DELETE',
     segment: 'recoverykey',
+    verb: 'delete-recovery-key',
     title: 'Removes the recovery key.',
     status: 204,
     answers: 'nothing',
@@ -187,26 +188,16 @@ function mustBeEncrypted(volume: Volume): void {
     throw refused(`The volume ${volume.record.vol_name} is not encrypted.`);
 }
 
-async function lock(target: Volume, operations: Operations): Promise<string> {
-  const name = target.record.vol_name;
-  mustBeEncrypted(target);
-  const locking = operations.work(`lock the volume ${name}`, [`pool:${name}`], async (work) => {
-    const volume = findVolume(operations.world, name);
-    if (volume?.root?.key === undefined) throw failed(`The pool ${name} is not imported.`);
-    if (volume.root.key === 'unavailable') throw refused(`The volume ${name} is already locked.`);
-    const encrypted = encryptionOf(volume);
-    const key = encrypted && (await keyOf(encrypted, work, operations.world.view));
-    await work.steps([unloadKey({ name, key }), markLocked({ guid: volume.record.vol_guid })]);
-  });
-  await namingOccupants(operations, { dataset: name }, locking);
-  return 'Volume has been locked.';
+function mustBeImported({ record, pool }: Volume): void {
+  if (pool === undefined) throw failed(`The pool ${record.vol_name} is not imported.`);
 }
 
-const titles: Readonly<Record<Secret['kind'], string>> = {
-  machine: 'key of the machine',
-  passphrase: 'passphrase',
-  recovery: 'recovery key',
-};
+async function lock(target: Volume, operations: Operations): Promise<string> {
+  mustBeEncrypted(target);
+  mustBeImported(target);
+  await lockRoot(target.record.vol_name, operations);
+  return 'Volume has been locked.';
+}
 
 interface Unlocking {
   readonly passphrase?: string;
@@ -219,24 +210,13 @@ async function unlock(
   { passphrase: text = '', recovery_key: bytes, services = [] }: Unlocking,
   operations: Operations,
 ): Promise<string> {
-  const name = target.record.vol_name;
   mustBeEncrypted(target);
+  mustBeImported(target);
   const sent: readonly Secret[] = [
     ...(text === '' ? [] : [{ kind: 'passphrase', text } as const]),
     ...(bytes === undefined ? [] : [{ kind: 'recovery', bytes } as const]),
   ];
-  const opensItself = encryptionOf(target)?.slots.slots.some(({ kind }) => kind === 'machine') === true;
-  if (sent.length === 0 && !opensItself)
-    throw invalid({ __all__: ['Send passphrase or recovery_key: the machine has no key of this volume.'] });
-  await operations.work(`unlock the volume ${name}`, [`pool:${name}`], async (work) => {
-    const encrypted = encryptedNow(name, operations.world);
-    if (!encrypted.isLocked) throw refused(`The volume ${name} is not locked.`);
-    const machine: Secret = { kind: 'machine', bytes: machineBytes(operations.world.view) };
-    const secrets = sent.length === 0 ? [machine] : sent;
-    let isOpen = false;
-    for (const secret of secrets) isOpen ||= await openBy(secret, encrypted, work, operations.world);
-    const [{ kind } = machine] = secrets;
-    if (!isOpen) throw failed(`The ${titles[kind]} does not unlock the volume ${name}.`);
+  await unlockRoot(target.record.vol_name, sent, operations, async (work) => {
     const known = operations.world.facts.services;
     const units = allServices.filter(({ name }) => services.includes(name)).flatMap((one) => one.units(known));
     for (const unit of units.filter((one) => known.get(one)?.running === true))
@@ -256,62 +236,27 @@ async function setPassphrase(target: Volume, passphrase: string, operations: Ope
 type MakeSlots = (key: string, slots: readonly Slot[], machine: Buffer) => Promise<readonly Slot[]>;
 
 /** Wraps the same key with other secrets. */
-async function changeSlots(
-  { record }: Volume,
-  operation: string,
-  operations: Operations,
-  make: MakeSlots,
-): Promise<void> {
-  const name = record.vol_name;
+async function changeSlots(target: Volume, operation: string, operations: Operations, make: MakeSlots): Promise<void> {
+  const name = target.record.vol_name;
+  mustBeImported(target);
+  if (target.root?.key === undefined) throw failed(`The volume ${name} is not encrypted.`);
   await operations.work(`${operation} of the volume ${name}`, [`pool:${name}`], async (work) => {
     const { encrypted, key, machine, slots } = await opened(name, operations, work);
     const changed = { id: slots.id, slots: await make(key, slots.slots, machine) };
     const opensItself = changed.slots.some(({ kind }) => kind === 'machine');
     await work.steps([
-      ...(opensItself ? [] : [holdKey(encrypted.guid, key, machine)]),
+      ...(opensItself ? [] : [holdKey(encrypted.heldAs, key, machine)]),
       writeSlots({ name, before: encrypted.slots, after: changed }),
-      ...(opensItself ? [forgetKey({ guid: encrypted.guid })] : []),
+      ...(opensItself ? [forgetKey({ guid: encrypted.heldAs })] : []),
     ]);
   });
 }
 
-/** After each step the slots open the key that the pool has at that moment: see `KeySlots.next`. */
-async function rekey({ record }: Volume, operations: Operations): Promise<string> {
-  const name = record.vol_name;
-  await operations.work(`rekey the volume ${name}`, [`pool:${name}`], async (work) => {
-    const { encrypted, key, machine, slots } = await opened(name, operations, work);
-    const fresh = newKey();
-    const both = withNext(slots, key, fresh, machine);
-    await work.steps([
-      prepareKeyChange({ name, before: encrypted.slots, after: both }),
-      changeKey({ name, before: key, after: fresh }),
-      writeSlots({ name, before: both, after: settled(both, fresh, machine) }),
-    ]);
-    // Not known beforehand: a start that finds the change of the key begun must not forget the key before it.
-    await work.step(forgetKey({ guid: encrypted.guid }));
-  });
+async function rekey(target: Volume, operations: Operations): Promise<string> {
+  mustBeImported(target);
+  if (target.root?.key === undefined) throw failed(`The volume ${target.record.vol_name} is not encrypted.`);
+  await rotateKey(target.record.vol_name, undefined, operations);
   return 'Volume has been rekeyed.';
-}
-
-/** An unlocked volume with its key, and its slots with an interrupted key change settled. */
-async function opened(name: string, operations: Operations, work: Parameters<typeof keyOf>[1]) {
-  const { view } = operations.world;
-  const encrypted = encryptedNow(name, operations.world);
-  if (encrypted.isLocked) throw failed(`The volume ${name} is locked; unlock it first.`);
-  const key = await keyOf(encrypted, work, view);
-  if (key === undefined)
-    throw failed(`Holdfast no longer has the key of the volume ${name}. Lock the volume and unlock it again.`);
-  const machine = machineBytes(view);
-  return { encrypted, key, machine, slots: settled(encrypted.slots, key, machine) };
-}
-
-function encryptedNow(name: string, world: World): Encrypted {
-  const volume = findVolume(world, name);
-  if (volume?.pool === undefined) throw failed(`The pool ${name} is not imported.`);
-  if (volume.root?.key === undefined) throw failed(`The volume ${name} is not encrypted.`);
-  const encrypted = encryptionOf(volume);
-  if (encrypted === undefined) throw failed(`The volume ${name} was not encrypted by Holdfast and has no key slots.`);
-  return encrypted;
 }
 
 async function isPasswordOfRoot(password: string, operations: Operations): Promise<boolean> {

@@ -153,7 +153,7 @@ const keepHeld = ensure<'guid', Holding>({
   kind: 'hold key',
   keeps: ['guid'],
   isExclusive: true,
-  title: () => 'hold the key of an open volume',
+  title: () => 'hold the key of what is unlocked',
   is: async (host, of, args) => {
     const content = await held(host, of);
     return args === undefined ? content !== '' && content !== lockedByHand : content === args.content;
@@ -173,7 +173,7 @@ export function holdKey(guid: string, key: string, machine: Buffer) {
 export const forgetKey = ensure<'guid', Texts<'guid'>>({
   kind: 'forget key',
   keeps: ['guid'],
-  title: () => 'forget the key of a volume',
+  title: () => 'forget a held key',
   is: async (host, of) => (await held(host, of)) === '',
   before: held,
   journals: withoutKey,
@@ -187,7 +187,7 @@ export const forgetKey = ensure<'guid', Texts<'guid'>>({
 export const markLocked = ensure<'guid', Texts<'guid'>>({
   kind: 'mark as locked',
   keeps: ['guid'],
-  title: () => 'remember that a volume was locked',
+  title: () => 'remember that a user locked it',
   is: async (host, of) => (await held(host, of)) === lockedByHand,
   before: held,
   journals: withoutKey,

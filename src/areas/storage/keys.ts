@@ -1,11 +1,12 @@
-/** The keys of encrypted volumes: how Holdfast finds them. */
+/** The keys of encrypted volumes, datasets and zvols: how Holdfast finds them. */
 import { createHmac, randomBytes } from 'node:crypto';
 import { failed } from '../../engine/declare/errors.ts';
 import { hidden, secret, text } from '../../engine/declare/fields.ts';
 import { collection, type Operations, type View, type Work, type World } from '../../engine/declare/resource.ts';
 import type { StartProgress } from '../../engine/declare/start-progress.ts';
+import type { Dataset } from '../../host/ports/zfs.ts';
 import { forgetKey, heldFile, holdKey, loadKey, lockedByHand, writeSlots } from './key-steps.ts';
-import { type KeySlots, keysOpenedBy, readSlots, type Secret, settled } from './keyslots.ts';
+import { type KeySlots, keysOpenedBy, noSlots, readSlots, type Secret, settled } from './keyslots.ts';
 import { importPool } from './steps.ts';
 import { findVolume, type Volume, volumeRecord } from './volumes.ts';
 
@@ -36,10 +37,14 @@ export function drawnFor(purpose: string, view: View): Buffer {
   return record === undefined ? randomBytes(32) : createHmac('sha256', record.key).update(purpose).digest();
 }
 
-/** An encrypted volume whose pool is imported. */
+/** An encryption root: an encrypted volume whose pool is imported, or a dataset or zvol with a key of its own. */
 export interface Encrypted {
   readonly name: string;
-  readonly guid: string;
+  readonly kind: 'volume' | 'dataset' | 'zvol';
+  /** What users call it: the volume tank. */
+  readonly title: string;
+  /** Names what is held of its key while it is open. */
+  readonly heldAs: string;
   readonly isLocked: boolean;
   readonly slots: KeySlots;
 }
@@ -48,7 +53,39 @@ export interface Encrypted {
 export function encryptionOf({ record, root }: Volume): Encrypted | undefined {
   const slots = readSlots(root?.keySlots);
   if (root?.key === undefined || slots === undefined) return undefined;
-  return { name: record.vol_name, guid: record.vol_guid, isLocked: root.key === 'unavailable', slots };
+  const { vol_name: name, vol_guid: heldAs } = record;
+  return { name, kind: 'volume', title: `the volume ${name}`, heldAs, isLocked: root.key === 'unavailable', slots };
+}
+
+/** The encryption of a dataset or zvol; undefined for one without a key of its own. */
+export function encryptionOfDataset({
+  name,
+  kind: ofZfs,
+  key,
+  encryptionRoot,
+  keySlots,
+}: Dataset): Encrypted | undefined {
+  if (encryptionRoot !== name || !name.includes('/')) return undefined;
+  const kind = ofZfs === 'volume' ? 'zvol' : 'dataset';
+  const slots = readSlots(keySlots) ?? noSlots;
+  return { name, kind, title: `the ${kind} ${name}`, heldAs: heldName(name), isLocked: key === 'unavailable', slots };
+}
+
+/** The name of a file, and never that of a pool's: those are numbers, and datasets begin with the letter of their pool. */
+export const heldName = (dataset: string) => encodeURIComponent(dataset);
+
+/** The encryption roots below a volume or dataset, parents first. */
+export function encryptedBelow(name: string, { storage }: World['facts']): readonly Encrypted[] {
+  return [...storage.datasets.values()]
+    .filter((dataset) => dataset.name.startsWith(`${name}/`))
+    .flatMap((dataset) => encryptionOfDataset(dataset) ?? []);
+}
+
+/** The nearest locked dataset or volume above, under which nothing can be mounted. */
+export function lockedAbove(name: string, { storage }: Pick<World['facts'], 'storage'>): string | undefined {
+  const above = name.slice(0, Math.max(0, name.lastIndexOf('/')));
+  if (above === '') return undefined;
+  return storage.datasets.get(above)?.key === 'unavailable' ? above : lockedAbove(above, { storage });
 }
 
 export function hasPassphrase({ slots }: KeySlots): boolean {
@@ -62,13 +99,21 @@ export function hasPassphrase({ slots }: KeySlots): boolean {
  */
 async function importAndOpenVolumes(operations: Operations, progress: StartProgress): Promise<void> {
   const { view, facts } = operations.world;
-  const open = (name: string) => openAtStart(operations, name);
+  const open = async (name: string) => {
+    await openAtStart(operations, (world) => volumeCalled(name, world));
+    for (const { name: below } of encryptedBelow(name, operations.world.facts))
+      if (lockedAbove(below, operations.world.facts) === undefined)
+        await openAtStart(operations, (world) => datasetCalled(below, world.facts));
+  };
   const missing = facts.importable.filter(
     ({ name, guid }) => view.find(volumeRecord, 'vol_guid', guid)?.vol_name === name,
   );
   const imported = view
     .all(volumeRecord)
-    .filter(({ vol_name: name }) => dueAtStart(operations.world, name) !== undefined);
+    .filter(
+      ({ vol_name: name }) =>
+        isDue(volumeCalled(name, operations.world)) || encryptedBelow(name, operations.world.facts).some(isDue),
+    );
   await Promise.all([
     progress.each(
       'importing',
@@ -76,7 +121,7 @@ async function importAndOpenVolumes(operations: Operations, progress: StartProgr
       ({ name }) => name,
       async ({ name, guid }) => {
         await operations.work(`import the pool ${name}`, [`pool:${name}`], (work) =>
-          work.step(importPool({ name, guid })),
+          work.step(importPool({ name, guid, isAsked: 'no' })),
         );
         await open(name);
       },
@@ -90,28 +135,60 @@ async function importAndOpenVolumes(operations: Operations, progress: StartProgr
   ]);
 }
 
-/** An encrypted volume that is locked, or whose key change was interrupted, for example by a power failure. */
-function dueAtStart(world: World, name: string): Encrypted | undefined {
+function volumeCalled(name: string, world: World): Encrypted | undefined {
   const volume = findVolume(world, name);
-  const encrypted = volume && encryptionOf(volume);
-  return encrypted !== undefined && (encrypted.isLocked || encrypted.slots.next !== undefined) ? encrypted : undefined;
+  return volume && encryptionOf(volume);
 }
 
-/** Unlocks the volume if the machine key opens it, and settles an interrupted key change. */
-async function openAtStart(operations: Operations, name: string): Promise<void> {
-  const encrypted = dueAtStart(operations.world, name);
-  if (encrypted === undefined) return;
-  await operations.work(`open the volume ${name}`, [`pool:${name}`], async (work) => {
-    // A volume that a user has locked stays locked when the daemon restarts.
-    if (encrypted.isLocked && (await heldNow(encrypted, work)) === lockedByHand) return;
-    await openBy({ kind: 'machine', bytes: machineBytes(operations.world.view) }, encrypted, work, operations.world);
-  });
+export function datasetCalled(name: string, { storage }: World['facts']): Encrypted | undefined {
+  const dataset = storage.datasets.get(name);
+  return dataset && encryptionOfDataset(dataset);
 }
 
-/** Unlocks a volume with a secret. Returns false, with nothing changed, when the secret is wrong. */
-export async function openBy(secret: Secret, encrypted: Encrypted, work: Work, { view }: World): Promise<boolean> {
-  const { name, guid, slots, isLocked } = encrypted;
-  const key = await findKey(name, await keysOpenedBy(secret, slots), work);
+/** The encryption root of this name, with the volume that a pool is. */
+export function encryptedCalled(name: string, world: World): Encrypted | undefined {
+  return name.includes('/') ? datasetCalled(name, world.facts) : volumeCalled(name, world);
+}
+
+/** Whether it is locked, or its key change was interrupted, for example by a power failure. */
+function isDue(encrypted: Encrypted | undefined): boolean {
+  return encrypted !== undefined && (encrypted.isLocked || encrypted.slots.next !== undefined);
+}
+
+/** Unlocks what the machine key opens, and settles an interrupted key change. */
+async function openAtStart(operations: Operations, find: (world: World) => Encrypted | undefined): Promise<void> {
+  const encrypted = find(operations.world);
+  if (encrypted === undefined || !isDue(encrypted)) return;
+  await operations.work(`open ${encrypted.title}`, [lockOf(encrypted.name)], (work) =>
+    openByMachine(encrypted, work, operations.world),
+  );
+}
+
+/** The lock of jobs that work on the pool of a dataset. */
+export const lockOf = (name: string) => `pool:${name.split('/')[0] ?? name}`;
+
+/** Unlocks what the machine key opens, unless a user has locked it: that stays locked when the daemon restarts. */
+async function openByMachine(encrypted: Encrypted, work: Work, world: World): Promise<void> {
+  if (encrypted.isLocked && (await heldNow(encrypted, work)) === lockedByHand) return;
+  await openBy({ kind: 'machine', bytes: machineBytes(world.view) }, encrypted, work, world);
+}
+
+/** Unlocks the datasets and zvols below what was just unlocked, as far as the machine key opens them. */
+export async function openBelow(name: string, work: Work, operations: Operations): Promise<void> {
+  for (const { name: below } of encryptedBelow(name, operations.world.facts)) {
+    const encrypted = datasetCalled(below, operations.world.facts);
+    if (encrypted?.isLocked === true && lockedAbove(below, operations.world.facts) === undefined)
+      await openByMachine(encrypted, work, operations.world);
+  }
+}
+
+/** What unlocks: a secret of a slot, or the key itself. */
+export type Opener = Secret | { readonly kind: 'key'; readonly key: string };
+
+/** Unlocks an encryption root with a secret. Returns false, with nothing changed, when the secret is wrong. */
+export async function openBy(by: Opener, encrypted: Encrypted, work: Work, { view }: World): Promise<boolean> {
+  const { name, heldAs: guid, slots, isLocked } = encrypted;
+  const key = await findKey(name, by.kind === 'key' ? [by.key] : await keysOpenedBy(by, slots), work);
   if (key === undefined) return false;
   if (isLocked) await work.step(loadKey({ name, key }));
   const now = settled(slots, key, machineBytes(view));
@@ -121,25 +198,33 @@ export async function openBy(secret: Secret, encrypted: Encrypted, work: Work, {
   return true;
 }
 
-/** The key of an unlocked volume: from the machine's slot, or from the copy held since a user unlocked it. */
+/** The key of an encryption root: from the machine's slot, or from the copy held since a user unlocked it. */
 export async function keyOf(encrypted: Encrypted, work: Work, view: View): Promise<string | undefined> {
   const machine: Secret = { kind: 'machine', bytes: machineBytes(view) };
   const held = readSlots(await heldNow(encrypted, work));
   const candidates = [
     ...(await keysOpenedBy(machine, encrypted.slots)),
-    ...(held === undefined ? [] : await keysOpenedBy(machine, held)),
+    // While a new key replaces the held one, the slot `former` of the new slots opens with the held one.
+    ...(held === undefined ? [] : await keysOpenedBy(machine, { ...encrypted.slots, ...held })),
   ];
   return findKey(encrypted.name, candidates, work);
 }
 
-function heldNow({ name, guid }: Encrypted, work: Work): Promise<string | undefined> {
-  return work.ask(`look for the key of ${name}`, ({ files }) => files.read(heldFile(guid)));
+function heldNow({ name, heldAs }: Encrypted, work: Work): Promise<string | undefined> {
+  return work.ask(`look for the key of ${name}`, ({ files }) => files.read(heldFile(heldAs)));
 }
 
-/** The candidate that is the key of the pool. */
+/** The candidate that is the key. */
 function findKey(name: string, candidates: readonly string[], work: Work): Promise<string | undefined> {
   return work.ask(`try the key of ${name}`, async ({ zfs }) => {
     for (const key of candidates) if (await zfs.isKey(name, key)) return key;
     return undefined;
   });
 }
+
+/** What programs learn of a request that needs the key of a locked one. */
+export const lockedBy = (dataset: string) =>
+  ({
+    code: 'locked',
+    help: { method: 'POST', path: '/api/holdfast/v1/encryption/unlock', body: { dataset } },
+  }) as const;

@@ -1,7 +1,7 @@
 /**
- * The key slots of an encrypted volume. The key itself is random and only ZFS holds it; each slot contains the key
- * wrapped with one secret: the machine key, a passphrase or a recovery key. The slots are stored in a property of the
- * pool, so they move with its disks.
+ * The key slots of an encryption root: of an encrypted volume, or of a dataset or zvol with a key of its own. The key
+ * itself is random and only ZFS holds it; each slot contains the key wrapped with one secret: the machine key, a
+ * passphrase or a recovery key. The slots are stored in a property of the encryption root, so they move with its disks.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, randomUUID, scrypt } from 'node:crypto';
 import { isObject } from '../../lib/json.ts';
@@ -69,6 +69,9 @@ export async function wrappedByPassphrase(key: string, passphrase: string, host:
   return Object.freeze({ kind: 'passphrase', salt: salt.toString('base64url'), box, cost });
 }
 
+/** Those of a dataset that Holdfast did not encrypt, such as one that a replication received. */
+export const noSlots: KeySlots = Object.freeze({ id: '', slots: Object.freeze([]) });
+
 export type Secret =
   | { readonly kind: 'machine' | 'recovery'; readonly bytes: Buffer }
   | { readonly kind: 'passphrase'; readonly text: string };
@@ -102,14 +105,16 @@ export function settled(slots: KeySlots, key: string, machine: Buffer): KeySlots
   const isOld =
     former !== undefined &&
     open(derived(Buffer.from(key, 'hex'), Buffer.from(former.salt, 'base64url')), former) !== undefined;
-  return Object.freeze(
-    isOld ? { id: slots.id, slots: slots.slots } : { id: next.id, slots: [wrapped('machine', key, machine)] },
-  );
+  // Another machine may have begun the change, and this one has to open it by itself as well.
+  const own = next.slots
+    .filter(({ kind }) => kind !== 'former')
+    .map((slot) => (slot.kind === 'machine' ? wrapped('machine', key, machine) : slot));
+  return Object.freeze(isOld ? { id: slots.id, slots: slots.slots } : { id: next.id, slots: own });
 }
 
-/** The slots while `key` replaces `former`. */
-export function withNext(slots: KeySlots, former: string, key: string, machine: Buffer): KeySlots {
-  const next = newSlots(wrapped('machine', key, machine), wrapped('former', key, Buffer.from(former, 'hex')));
+/** The slots while `key` replaces `former`. The slot contains the new key. */
+export function withNext(slots: KeySlots, former: string, key: string, slot: Slot): KeySlots {
+  const next = newSlots(slot, wrapped('former', key, Buffer.from(former, 'hex')));
   return Object.freeze({ id: slots.id, slots: slots.slots, next });
 }
 

@@ -43,8 +43,11 @@ function shapeProblems(groups: readonly DiskGroup[], pool: Pool | undefined): re
     if (disks.length < fewest[kind])
       problems.push(`A ${kind} group needs at least ${fewest[kind]} disks, got ${disks.length}.`);
   }
-  const existing = pool?.groups.find(isData);
-  if (existing === undefined) return problems;
+  const now = pool?.groups.filter(isData) ?? [];
+  const [existing] = now;
+  // A pool of different groups, made by hand or by detaching a disk, may get any group, as OpenZFS has it.
+  const isMixed = new Set(now.map(({ kind, devices }) => `${kind} ${devices.length}`)).size > 1;
+  if (existing === undefined || isMixed) return problems;
   for (const { kind, disks } of data) {
     if (kind !== existing.kind)
       problems.push(`The volume consists of ${existing.kind} groups and cannot be extended with a ${kind} group.`);

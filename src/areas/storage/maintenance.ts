@@ -1,12 +1,15 @@
 /** The actions on a volume and on its devices (gaps 11.3). */
 import { Fault, failed, invalid, refused } from '../../engine/declare/errors.ts';
-import { type Fields, flag, inputOnly, required, text } from '../../engine/declare/fields.ts';
+import { type Fields, flag, inputOnly, required, text, titled } from '../../engine/declare/fields.ts';
 import { type Action, action, type Operations, type World } from '../../engine/declare/resource.ts';
 import type { Step } from '../../engine/plan/steps.ts';
 import type { Pool, PoolDevice, PoolGroup } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { bringOnline, detachDevice, removeDevice, replaceDevice, takeOffline } from './device-steps.ts';
+import { passphrase } from './encryption.ts';
+import { encryptionOf, hasPassphrase } from './keys.ts';
+import { keysOpenedBy } from './keyslots.ts';
 import { isData } from './layout.ts';
 import { sparesOf } from './spares.ts';
 import { switchScrub, upgradePool } from './steps.ts';
@@ -30,6 +33,7 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
   action({
     method: 'DELETE',
     segment: 'scrub',
+    verb: 'stop-scrub',
     title: 'Stops the scrub.',
     perform: ({ target, operations }) => scrub(target, operations, 'stop'),
   }),
@@ -52,9 +56,17 @@ export const maintenance: readonly Action<Fields, unknown, Volume>[] = [
         ),
       ),
       force: inputOnly(flag(false, { description: 'Whether to use the new disk even if it holds data.' })),
+      pass: titled(
+        'Passphrase',
+        passphrase(
+          'The passphrase of the volume. It is verified when it is sent; replacing a disk does not require it.',
+        ),
+      ),
     },
-    perform: ({ target, sent, operations }) =>
-      replace(target, { label: '', replace_disk: '', force: false, ...sent }, operations),
+    perform: async ({ target, sent: { pass = '', ...sent }, operations }) => {
+      await mustOpen(target, pass);
+      return replace(target, { label: '', replace_disk: '', force: false, ...sent }, operations);
+    },
   }),
   action({
     segment: 'offline',
@@ -110,6 +122,14 @@ async function upgrade({ record, pool }: Volume, operations: Operations): Promis
   return 'Volume has been upgraded.';
 }
 
+/** The original requires the passphrase for the key of the new disk (gaps 11.3). Disks of OpenZFS have no keys. */
+async function mustOpen(volume: Volume, pass: string): Promise<void> {
+  const encrypted = encryptionOf(volume);
+  if (pass === '' || encrypted === undefined || !hasPassphrase(encrypted.slots)) return;
+  const keys = await keysOpenedBy({ kind: 'passphrase', text: pass }, encrypted.slots);
+  if (keys.length === 0) throw invalid({ pass: ['Incorrect passphrase.'] });
+}
+
 interface Replacement {
   readonly label: string;
   readonly replace_disk: string;
@@ -143,7 +163,9 @@ async function reportInFields(step: Promise<void>): Promise<void> {
     await step;
   } catch (error) {
     const message = error instanceof Error && !(error instanceof Fault) ? error.message : '';
-    if (/use '-f' to override/.test(message)) throw invalid({ force: [`The disk is not empty: ${message}`] });
+    // Only the words of zpool itself, which are the cause of the explanation, say whether force would help.
+    const own = error instanceof Error && error.cause instanceof Error ? error.cause.message : message;
+    if (/use '-f' to override/.test(own)) throw invalid({ force: [`The disk is not empty: ${message}`] });
     if (/device is too small/.test(message)) throw invalid({ replace_disk: [message] });
     throw error;
   }

@@ -1,27 +1,33 @@
 import { IssueList } from '../../engine/declare/errors.ts';
-import { choice, type Field, flag, isRequired, required } from '../../engine/declare/fields.ts';
+import { choice, type Field, flag, isRequired, required, titled } from '../../engine/declare/fields.ts';
 import { groupName, octal, userName, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { action, collection, type SentOf, type World } from '../../engine/declare/resource.ts';
 import type { Permissions } from '../../host/ports/files.ts';
-import { setPermissions } from './folders.ts';
+import { setPermissions } from '../folders/folders.ts';
 
 const fields = {
   mp_path: required(volumePath({ description: 'Path of a folder or file on a volume.' })),
-  mp_acl: required(
-    choice(['unix', 'mac', 'windows'], {
-      description:
-        'Kind of permissions: unix and mac apply mp_mode; windows gives owner and group full access and others read access, and sets the set-group-ID bit on folders.',
-    }),
+  mp_acl: titled(
+    'Kind of permissions',
+    required(
+      choice(['unix', 'mac', 'windows'], {
+        description:
+          'Kind of permissions: unix and mac apply mp_mode; windows gives owner and group full access and others read access, and sets the set-group-ID bit on folders.',
+      }),
+    ),
   ),
   mp_mode: octal({ description: 'Permissions in octal digits, such as 755. Required for unix and mac.', max: 0o777 }),
-  mp_user: userName({ description: 'The new owner. Required unless mp_user_en is false.' }),
-  mp_group: groupName({ description: 'The new group. Required unless mp_group_en is false.' }),
-  mp_recursive: flag(false, {
-    description: 'Whether everything below the folder is changed too, within the same dataset.',
-  }),
-  mp_user_en: flag(true, { description: 'Whether the owner is changed.' }),
-  mp_group_en: flag(true, { description: 'Whether the group is changed.' }),
-  mp_mode_en: flag(true, { description: 'Whether the permissions are changed.' }),
+  mp_user: userName({ description: 'The new owner. Required unless mp_user_en is false.', spaces: true }),
+  mp_group: groupName({ description: 'The new group. Required unless mp_group_en is false.', spaces: true }),
+  mp_recursive: titled(
+    'Apply to everything below',
+    flag(false, {
+      description: 'Whether everything below the folder is changed too, within the same dataset.',
+    }),
+  ),
+  mp_user_en: titled('Set the user', flag(true, { description: 'Whether the owner is changed.' })),
+  mp_group_en: titled('Set the group', flag(true, { description: 'Whether the group is changed.' })),
+  mp_mode_en: titled('Set the mode', flag(true, { description: 'Whether the permissions are changed.' })),
 };
 
 type Sent = SentOf<typeof fields>;
@@ -30,6 +36,7 @@ type Sent = SentOf<typeof fields>;
 export const permission = collection(
   'storage/permission',
   {
+    shortName: 'permission',
     title: 'permission',
     description: 'Owner and permissions of folders and files on a volume.',
     verbs: [],
@@ -40,6 +47,7 @@ export const permission = collection(
       on: 'resource',
       method: 'PUT',
       segment: '',
+      verb: 'set',
       title:
         'Sets owner, group and permissions of a folder, and with mp_recursive of everything below it. Answers when the change is complete.',
       // The manual specifies 202, but existing clients expect 201 (gaps 13.3).

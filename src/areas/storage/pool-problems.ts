@@ -2,6 +2,8 @@ import type { Problem } from '../../engine/declare/problem.ts';
 import type { World } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import type { Pool } from '../../host/ports/zfs.ts';
+import { showSize } from '../../lib/size.ts';
+import { binUse } from '../bin/space.ts';
 import { sparesOf } from './spares.ts';
 
 /** Used share of a pool from which there is a problem. */
@@ -42,10 +44,18 @@ export function poolProblems({ facts }: World): readonly Problem[] {
         kind: 'capacity',
         about,
         severity: used > fullness.critical ? 'critical' : 'warning',
-        message: `The volume ${name} is ${Math.floor(used * 100)} % full. Writes become slow above ${fullness.warning * 100} %.`,
+        message: `The volume ${name} is ${Math.floor(used * 100)} % full. Writes become slow above ${fullness.warning * 100} %.${binOf(name, storage)}`,
       });
   }
   return problems;
+}
+
+/** What destroying the bin would free, if that is something. */
+function binOf(pool: string, { binned }: Facts['storage']): string {
+  const used = binUse(pool, binned);
+  return used === 0
+    ? ''
+    : ` The bin occupies ${showSize(used)} of it: GET /api/holdfast/v1/bin lists its entries, and DELETE destroys one.`;
 }
 
 function spareProblems(pool: Pool, about: string, { services }: Facts): readonly Problem[] {

@@ -1,15 +1,17 @@
+import type { Work } from '../../engine/declare/resource.ts';
 import { JobFailure } from '../../engine/upkeep/jobs.ts';
 import type { Compressor, Remote, Replication } from '../../host/ports/replication.ts';
 import type { JsonObject } from '../../lib/json.ts';
 import { showSize } from '../../lib/size.ts';
 import { messageOf } from '../../lib/text.ts';
 import { type Plan, type Step, stepsOf, targetOf } from './replication-plan.ts';
+import { abandonTransfer, destroyRemote, endReceivers, markSent, sendSnapshot } from './replication-steps.ts';
 
 /** Milliseconds without progress after which a transfer is aborted. */
 const stall = 300_000;
 
 export interface Run {
-  readonly host: Replication;
+  readonly work: Work;
   readonly remote: Remote;
   readonly plan: Plan;
   readonly compressor: Compressor;
@@ -19,8 +21,6 @@ export interface Run {
   readonly mark: string;
   /** Copied to the result: the hash of what this run replicates, and the last snapshot that an earlier run sent. */
   readonly before: { readonly seen: string; readonly last: string };
-  readonly signal: AbortSignal;
-  progress(sentence: string): void;
 }
 
 /**
@@ -28,7 +28,10 @@ export interface Run {
  * stop the others; the run reports them at the end.
  */
 export async function replicate(run: Run): Promise<JsonObject> {
-  const { host, remote, plan, signal } = run;
+  const { work, remote, plan } = run;
+  const look = <T>(where: string, at: (replication: Replication) => Promise<T>) =>
+    work.ask(`list the snapshots on ${where}`, ({ replication }) => at(replication));
+  const near = () => look('this machine', (replication) => replication.near(plan.source, plan));
   const sent: string[] = [];
   const destroyed: string[] = [];
   const stuck = new Map<string, string>();
@@ -41,13 +44,13 @@ export async function replicate(run: Run): Promise<JsonObject> {
   });
   try {
     const root = targetOf(plan, plan.source);
-    run.progress(`Listing the snapshots on ${remote.hostname}`);
-    const targets = (await host.near(plan.source, plan)).map(({ name }) => targetOf(plan, name));
-    await host.release(remote, targets);
+    work.progress(`Listing the snapshots on ${remote.hostname}`);
+    const targets = (await near()).map(({ name }) => targetOf(plan, name));
+    await work.step(endReceivers({ dataset: plan.source, remote, targets }));
     for (;;) {
-      if (signal.aborted) throw new Error('The replication was aborted before all snapshots were sent.');
-      const near = await host.near(plan.source, plan);
-      const steps = stepsOf(plan, near, await host.far(remote, root));
+      if (work.signal.aborted) throw new Error('The replication was aborted before all snapshots were sent.');
+      const far = () => look(remote.hostname, (replication) => replication.far(remote, root));
+      const steps = stepsOf(plan, await near(), await far());
       for (const step of steps) if (step.kind === 'stuck') stuck.set(step.dataset, step.reason);
       const next = steps.find(({ kind }) => kind !== 'stuck');
       if (next === undefined) break;
@@ -70,11 +73,11 @@ async function take(
   run: Run,
   done: { readonly sent: string[]; readonly destroyed: string[] },
 ): Promise<void> {
-  const { host, remote, compressor, limit, signal } = run;
+  const { work, remote, compressor, limit } = run;
   if (step.kind === 'stuck') return;
   if (step.kind === 'destroy') {
-    run.progress(`Destroying ${step.snapshots.length} snapshots of ${step.dataset} on ${remote.hostname}`);
-    await host.destroy(remote, step.snapshots);
+    work.progress(`Destroying ${step.snapshots.length} snapshots of ${step.dataset} on ${remote.hostname}`);
+    await work.step(destroyRemote({ dataset: step.dataset, remote, snapshots: step.snapshots }));
     done.destroyed.push(...step.snapshots);
     return;
   }
@@ -87,28 +90,20 @@ async function take(
       total === undefined || total === 0
         ? ''
         : ` of ${showSize(total)} (${Math.min(100, Math.floor((100 * bytes) / total))}%)`;
-    run.progress(`${verb} ${name}, ${arrived}${share}`);
+    work.progress(`${verb} ${name}, ${arrived}${share}`);
   };
-  run.progress(`${verb} ${name}`);
+  work.progress(`${verb} ${name}`);
   const what = step.kind === 'send' ? { snapshot: name, base: step.base } : { token: step.token };
   const { target } = step;
   try {
-    await host.send({
-      remote,
-      what,
-      target,
-      over: step.kind === 'send' && step.over,
-      compressor,
-      limit,
-      stall,
-      signal,
-      progress,
-    });
+    const over = step.kind === 'send' && step.over;
+    const transfer = { remote, what, target, over, compressor, limit, stall, progress };
+    await work.step(sendSnapshot({ dataset: name, transfer }));
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (work.signal.aborted) throw error;
     const message = messageOf(error);
     if (step.kind === 'resume' && cannotResume(message)) {
-      await host.abandon(remote, target);
+      await work.step(abandonTransfer({ dataset: target, remote }));
       return;
     }
     throw new Error(
@@ -120,7 +115,7 @@ async function take(
   }
   if (step.snapshot === undefined) return;
   done.sent.push(name);
-  await host.mark(name, run.mark);
+  await work.step(markSent({ snapshot: name, mark: run.mark }));
 }
 
 /** Whether the snapshot or the base of a resume token no longer exists, so that the rest can never be sent. */

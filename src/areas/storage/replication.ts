@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../engine/declare/errors.ts';
 import {
+  advanced,
+  basic,
   choice,
   createOnly,
   flag,
@@ -13,6 +15,7 @@ import {
   required,
   secret,
   text,
+  titled,
 } from '../../engine/declare/fields.ts';
 import { minutesOf, port, timeOfDay, userName } from '../../engine/declare/formats.ts';
 import {
@@ -38,87 +41,146 @@ import { isPeriodic } from './snapshot-times.ts';
 import { covers, datasetName, snapshotTask } from './task.ts';
 
 const fields = {
-  repl_filesystem: required(
-    datasetName({
-      description: 'Full name of the dataset or zvol to replicate; a periodic snapshot task must cover it.',
-    }),
-  ),
-  repl_zfs: required(
-    text({
-      description:
-        'Dataset on the other machine that receives the volume of repl_filesystem: tank/papers is copied to <repl_zfs>/papers.',
-      max: 120,
-      pattern: /^[a-zA-Z][-a-zA-Z0-9_.:]*(\/[-a-zA-Z0-9_.:]+)*$/,
-      rule: 'Expected the full name of a dataset: elements of letters, digits and - _ . : separated by slashes.',
-    }),
-  ),
-  repl_remote_hostname: required(
-    refine(text({ description: 'Host name or address of the other machine.', max: 120 }), (host) =>
-      /^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host)
-        ? undefined
-        : `Expected a host name or an IP address, got ${quote(host)}.`,
+  ...basic('Source and target', {
+    repl_filesystem: titled(
+      'Dataset',
+      required(
+        datasetName({
+          description: 'Full name of the dataset or zvol to replicate; a periodic snapshot task must cover it.',
+        }),
+      ),
     ),
-  ),
-  repl_remote_port: port({ description: 'Port of the SSH server of the other machine.', initial: 22 }),
-  repl_remote_hostkey: refine(
-    text({
-      description: 'Host keys of the SSH server of the other machine, as ssh-keyscan prints them.',
-      max: 2048,
-      multiline: true,
+    repl_zfs: titled(
+      'Remote dataset',
+      required(
+        text({
+          description:
+            'Dataset on the other machine that receives the volume of repl_filesystem: tank/papers is copied to <repl_zfs>/papers.',
+          max: 120,
+          pattern: /^[a-zA-Z][-a-zA-Z0-9_.:]*(\/[-a-zA-Z0-9_.:]+)*$/,
+          rule: 'Expected the full name of a dataset: elements of letters, digits and - _ . : separated by slashes.',
+        }),
+      ),
+    ),
+  }),
+  ...basic('Remote machine', {
+    repl_remote_hostname: titled(
+      'Host',
+      required(
+        refine(text({ description: 'Host name or address of the other machine.', max: 120 }), (host) =>
+          /^[A-Za-z0-9_][\w.-]*$/.test(host) || isIPv6(host)
+            ? undefined
+            : `Expected a host name or an IP address, got ${quote(host)}.`,
+        ),
+      ),
+    ),
+    repl_remote_port: titled(
+      'SSH port',
+      port({ description: 'Port of the SSH server of the other machine.', initial: 22 }),
+    ),
+    repl_remote_hostkey: titled(
+      'Host key',
+      refine(
+        text({
+          description: 'Host keys of the SSH server of the other machine, as ssh-keyscan prints them.',
+          max: 2048,
+          multiline: true,
+        }),
+        (keys) =>
+          keys === '' || hostKeysOf(keys).length > 0
+            ? undefined
+            : 'Expected at least one host key: a line such as "ssh-ed25519 AAAA…", with or without the host name before it.',
+      ),
+    ),
+  }),
+  ...advanced('Remote machine', {
+    repl_remote_cipher: titled(
+      'Cipher',
+      choice(['standard', 'fast', 'disabled'], {
+        description:
+          'Cipher preference of the connection: the default of ssh, or the fastest ciphers first. OpenSSH always encrypts, so disabled means fast.',
+        initial: 'standard',
+      }),
+    ),
+    repl_remote_dedicateduser_enabled: titled(
+      'Account of its own',
+      flag(false, {
+        description:
+          'Whether to log in as repl_remote_dedicateduser and run zfs with sudo, instead of logging in as root.',
+      }),
+    ),
+    repl_remote_dedicateduser: titled(
+      'Account',
+      nullable(
+        userName({ description: 'User on the other machine. A user of the same name must exist on this machine.' }),
+      ),
+    ),
+  }),
+  ...basic('Options', {
+    repl_userepl: titled(
+      'Include child datasets',
+      flag(false, { description: 'Whether descendants of the dataset are replicated too.' }),
+    ),
+    repl_followdelete: titled(
+      'Delete stale snapshots',
+      flag(false, {
+        description: 'Whether periodic snapshots that no longer exist on this machine are destroyed on the other one.',
+      }),
+    ),
+  }),
+  ...advanced('Options', {
+    repl_compression: choice(compressors, {
+      description: 'Compression of the stream during transfer.',
+      initial: 'lz4',
     }),
-    (keys) =>
-      keys === '' || hostKeysOf(keys).length > 0
-        ? undefined
-        : 'Expected at least one host key: a line such as "ssh-ed25519 AAAA…", with or without the host name before it.',
-  ),
-  repl_remote_cipher: choice(['standard', 'fast', 'disabled'], {
-    description:
-      'Cipher preference of the connection: the default of ssh, or the fastest ciphers first. OpenSSH always encrypts, so disabled means fast.',
-    initial: 'standard',
+    repl_limit: titled(
+      'Limit in kB/s',
+      integer({
+        description: 'Bandwidth limit in kilobytes per second; 0 means no limit.',
+        min: 0,
+        max: 2 ** 31 - 1,
+        initial: 0,
+      }),
+    ),
   }),
-  repl_remote_dedicateduser_enabled: flag(false, {
-    description: 'Whether to log in as repl_remote_dedicateduser and run zfs with sudo, instead of logging in as root.',
-  }),
-  repl_remote_dedicateduser: nullable(
-    userName({ description: 'User on the other machine. A user of the same name must exist on this machine.' }),
-  ),
-  repl_userepl: flag(false, { description: 'Whether descendants of the dataset are replicated too.' }),
-  repl_followdelete: flag(false, {
-    description: 'Whether periodic snapshots that no longer exist on this machine are destroyed on the other one.',
-  }),
-  repl_compression: choice(compressors, { description: 'Compression of the stream during transfer.', initial: 'lz4' }),
-  repl_limit: integer({
-    description: 'Bandwidth limit in kilobytes per second; 0 means no limit.',
-    min: 0,
-    max: 2 ** 31 - 1,
-    initial: 0,
-  }),
-  repl_begin: timeOfDay({ description: 'Time of day before which no run starts.', initial: '00:00:00' }),
-  repl_end: timeOfDay({
-    description: 'Time of day after which no run starts. An end before repl_begin is on the next day.',
-    initial: '23:59:00',
+  ...advanced('Times', {
+    repl_begin: timeOfDay({ description: 'Time of day before which no run starts.', initial: '00:00:00' }),
+    repl_end: timeOfDay({
+      description: 'Time of day after which no run starts. An end before repl_begin is on the next day.',
+      initial: '23:59:00',
+    }),
   }),
   repl_enabled: flag(true, { description: 'Whether new snapshots are replicated automatically.' }),
   repl_status: live(text({ description: 'Progress of the current run, or the result of the last one.' })),
-  repl_lastsnapshot: live(text({ description: 'Full name of the last replicated snapshot.' })),
-  repl_remote_mode: createOnly(
-    inputOnly(
-      choice(['MANUAL', 'SEMIAUTOMATIC'], {
-        description:
-          'Whether SSH keys have been exchanged manually, or are exchanged now through the API of the other machine.',
-        initial: 'MANUAL',
-      }),
+  repl_lastsnapshot: titled('Last snapshot', live(text({ description: 'Full name of the last replicated snapshot.' }))),
+  ...advanced('Remote machine', {
+    repl_remote_mode: titled(
+      'Set-up',
+      createOnly(
+        inputOnly(
+          choice(['MANUAL', 'SEMIAUTOMATIC'], {
+            description:
+              'Whether SSH keys have been exchanged manually, or are exchanged now through the API of the other machine.',
+            initial: 'MANUAL',
+          }),
+        ),
+      ),
     ),
-  ),
-  repl_remote_http_port: createOnly(
-    inputOnly(port({ description: 'Port of the API of the other machine.', initial: 80 })),
-  ),
-  repl_remote_https: createOnly(
-    inputOnly(flag(false, { description: 'Whether the API of the other machine uses HTTPS.' })),
-  ),
-  repl_remote_token: createOnly(
-    inputOnly(secret(text({ description: 'Token that the other machine has issued for pairing.', max: 255 }))),
-  ),
+    repl_remote_http_port: titled(
+      'HTTP port',
+      createOnly(inputOnly(port({ description: 'Port of the API of the other machine.', initial: 80 }))),
+    ),
+    repl_remote_https: titled(
+      'HTTPS',
+      createOnly(inputOnly(flag(false, { description: 'Whether the API of the other machine uses HTTPS.' }))),
+    ),
+    repl_remote_token: titled(
+      'Token',
+      createOnly(
+        inputOnly(secret(text({ description: 'Token that the other machine has issued for pairing.', max: 255 }))),
+      ),
+    ),
+  }),
 };
 
 export type ReplicationTask = RecordOf<typeof fields>;
@@ -126,10 +188,12 @@ export type ReplicationTask = RecordOf<typeof fields>;
 export const replicationTask = collection(
   'storage/replication',
   {
+    shortName: 'task/replication',
     title: 'replication task',
     description: 'Replication of the snapshots of a dataset to another machine.',
     order: ['repl_filesystem', 'repl_remote_hostname'],
     removedWithVolume: 'always',
+    binned: true,
     fields,
     shows: ['storage'],
     async beforehand(sent, operations, before) {
@@ -162,6 +226,7 @@ export const replicationTask = collection(
       method: 'GET',
       on: 'resource',
       segment: 'publickey',
+      verb: 'show-public-key',
       title: 'Returns the public key of this machine, for authorized_keys on other machines.',
       status: 200,
       perform: ({ scope }) => ownKey(scope),
@@ -238,9 +303,9 @@ function replicateNew(record: ReplicationTask, { at, zone, facts, runs }: Due): 
     title: `replicate ${record.repl_filesystem} to ${record.repl_remote_hostname}`,
     subject: subjectOf(record),
     alone: true,
-    run: ({ host, signal, progress }) =>
+    run: (work) =>
       replicate({
-        host: host.replication,
+        work,
         remote: remoteOf(record),
         plan: {
           source: record.repl_filesystem,
@@ -252,8 +317,6 @@ function replicateNew(record: ReplicationTask, { at, zone, facts, runs }: Due): 
         limit: record.repl_limit * 1024,
         mark: `holdfast-replication-${record.id}`,
         before: { seen, last: lastSnapshotOf(last) },
-        signal,
-        progress,
       }),
   };
 }
@@ -308,8 +371,7 @@ async function pair(sent: SentOf<typeof fields>, operations: Operations): Promis
     });
   const publicKey = ownKey(operations.world);
   const user = sent.repl_remote_dedicateduser_enabled === true ? (sent.repl_remote_dedicateduser ?? 'root') : 'root';
-  const answers: Paired[] = [];
-  await operations.perform(
+  const answer = await operations.perform(
     exchangeKeys({
       hostname,
       pairing: {
@@ -320,10 +382,8 @@ async function pair(sent: SentOf<typeof fields>, operations: Operations): Promis
         publicKey,
         user,
       },
-      answered: (answer) => answers.push(answer),
     }),
   );
-  const [answer] = answers;
   if (answer === undefined) throw new Error(`no answer of ${hostname} to the pairing request`);
   return answer;
 }

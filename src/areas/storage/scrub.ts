@@ -1,8 +1,9 @@
-import { field, flag, good, integer, located, required, text } from '../../engine/declare/fields.ts';
+import { field, flag, good, integer, located, naming, required, text, titled } from '../../engine/declare/fields.ts';
 import { cronField, schedule } from '../../engine/declare/formats.ts';
 import { collection, type Draft, type RecordOf, type Task } from '../../engine/declare/resource.ts';
 import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
 import { quote } from '../../lib/text.ts';
+import { switchScrub } from './steps.ts';
 import { volumeRecord } from './volumes.ts';
 
 /** A request gives the id or the name of the volume; a record shows the name (gaps 13.6). */
@@ -16,31 +17,44 @@ const volume = field<string | number>({
 });
 
 const fields = {
-  scrub_volume: required(located(volume, (name) => ({ dataset: String(name) }))),
-  scrub_threshold: integer({
-    description: 'Minimum number of days since the last scrub.',
-    min: 0,
-    max: 36_500,
-    initial: 35,
-  }),
+  scrub_volume: required(
+    naming(
+      'storage/volume',
+      located(volume, (name) => ({ dataset: String(name) })),
+    ),
+  ),
+  scrub_threshold: titled(
+    'Days between scrubs',
+    integer({
+      description: 'Minimum number of days since the last scrub.',
+      min: 0,
+      max: 36_500,
+      initial: 35,
+    }),
+  ),
   scrub_description: text({ description: 'Description of the task.', max: 200 }),
   ...schedule('scrub', { fullIsStar: true }),
   scrub_hour: cronField('hour', { description: "Hours in cron's notation.", initial: '00' }),
-  scrub_dayweek: cronField('dayweek', {
-    description: "Days of the week in cron's notation; 0 and 7 are Sunday.",
-    initial: '7',
-  }),
+  scrub_dayweek: titled(
+    'Day of the week',
+    cronField('dayweek', {
+      description: "Days of the week in cron's notation; 0 and 7 are Sunday.",
+      initial: '7',
+    }),
+  ),
   scrub_enabled: flag(true, { description: 'Whether the task is enabled.' }),
 };
 
 type ScrubTask = RecordOf<typeof fields>;
 
 export const scrubTask = collection('storage/scrub', {
+  shortName: 'task/scrub',
   title: 'scrub task',
   description: 'Scheduled scrub of a volume.',
   order: ['scrub_volume'],
   alias: 'scrub_volume',
   removedWithVolume: 'always',
+  binned: true,
   unique: [{ fields: ['scrub_volume'], description: 'This volume already has a scrub task.' }],
   fields,
   complete: ({ record, view }) => ({
@@ -72,9 +86,10 @@ function scrubWhenDue({ id, scrub_volume, scrub_threshold }: ScrubTask, at: numb
     title: `scrub ${name} if the last scrub ended at least ${scrub_threshold} days ago`,
     subject: `storage/scrub/${id}`,
     alone: true,
-    touches: [{ pool: name }],
-    async run({ host: { zfs } }) {
-      const pool = (await zfs.pools()).find((candidate) => candidate.name === name);
+    async run(work) {
+      const [pool] = await work.ask(`look at the last scrub of ${name}`, async ({ zfs }) =>
+        (await zfs.pools()).filter((candidate) => candidate.name === name),
+      );
       if (pool === undefined) throw new Error(`The volume ${quote(name)} is not imported, so no scrub was started.`);
       const { scan } = pool;
       if (scan?.state === 'running' || scan?.state === 'paused')
@@ -85,7 +100,7 @@ function scrubWhenDue({ id, scrub_volume, scrub_threshold }: ScrubTask, at: numb
         scan?.kind === 'scrub' && scan.ended !== undefined ? Math.floor((at / 1000 - scan.ended) / 86_400) : undefined;
       if (days !== undefined && days < scrub_threshold)
         return { started: false, reason: `The last scrub ended ${days} days ago.` };
-      await zfs.startScrub(name);
+      await work.step(switchScrub({ pool: name, what: 'start' }));
       return { started: true };
     },
   };

@@ -4,12 +4,14 @@ import {
   createOnly,
   flag,
   inputOnly,
-  integer,
   live,
+  naming,
   refine,
   required,
   text,
+  titled,
 } from '../../engine/declare/fields.ts';
+import { size } from '../../engine/declare/formats.ts';
 import { type AnswerOf, action, hosted, type Operations, type SentOf } from '../../engine/declare/resource.ts';
 import type { KnownSnapshot } from '../../engine/facts/snapshot-index.ts';
 import { quote } from '../../lib/text.ts';
@@ -20,8 +22,8 @@ const maxNameLength = 255;
 
 const fields = {
   id: live(text({ description: 'Full name: dataset, @ and name.' })),
-  fullname: live(text({ description: 'Full name, same as id.' })),
-  filesystem: live(text({ description: 'Dataset or zvol of the snapshot.' })),
+  fullname: titled('Full name', live(text({ description: 'Full name, same as id.' }))),
+  filesystem: titled('Dataset', live(text({ description: 'Dataset or zvol of the snapshot.' }))),
   name: required(
     createOnly({
       ...text({
@@ -33,23 +35,34 @@ const fields = {
       schema: { type: 'string' },
     }),
   ),
-  parent_type: live(
-    choice(['filesystem', 'volume'], { description: 'Whether the snapshot is of a dataset or of a zvol.' }),
+  parent_type: titled(
+    'Kind of the dataset',
+    live(choice(['filesystem', 'volume'], { description: 'Whether the snapshot is of a dataset or of a zvol.' })),
   ),
-  mostrecent: live(flag(false, { description: 'Whether this is the newest snapshot of its dataset.' })),
-  refer: live(integer({ description: 'Bytes referenced.' })),
-  used: live(integer({ description: 'Bytes that are freed when the snapshot is destroyed.' })),
-  dataset: required(createOnly(inputOnly(text({ description: 'Full name of the dataset or zvol.' })))),
+  mostrecent: titled(
+    'Newest',
+    live(flag(false, { description: 'Whether this is the newest snapshot of its dataset.' })),
+  ),
+  refer: titled('Referenced', live(size({ description: 'Bytes referenced.' }))),
+  used: live(size({ description: 'Bytes that are freed when the snapshot is destroyed.' })),
+  dataset: required(
+    createOnly(
+      inputOnly(naming('storage/dataset', text({ description: 'Full name of the dataset or zvol.' }), 'dataset')),
+    ),
+  ),
   recursive: createOnly(
     inputOnly(flag(false, { description: 'Whether all descendants get a snapshot of this name at the same time.' })),
   ),
-  vmware_sync: createOnly(
-    inputOnly(
-      refine(
-        flag(false, {
-          description: 'Whether to quiesce VMware virtual machines; not supported, only false is accepted.',
-        }),
-        (on) => (on ? 'VMware synchronization is not supported. Send vmware_sync as false.' : undefined),
+  vmware_sync: titled(
+    'Quiesce virtual machines',
+    createOnly(
+      inputOnly(
+        refine(
+          flag(false, {
+            description: 'Whether to quiesce VMware virtual machines; not supported, only false is accepted.',
+          }),
+          (on) => (on ? 'VMware synchronization is not supported. Send vmware_sync as false.' : undefined),
+        ),
       ),
     ),
   ),
@@ -60,6 +73,9 @@ type Sent = SentOf<typeof fields>;
 export const snapshot = hosted(
   'storage/snapshot',
   {
+    shortName: 'snapshot',
+    columns: ['id', 'used', 'refer', 'mostrecent'],
+    nameField: '{dataset}@{name}',
     title: 'snapshot',
     description: 'A snapshot of a dataset or zvol.',
     key: { name: 'id', slashes: true },

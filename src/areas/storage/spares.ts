@@ -1,5 +1,7 @@
 import type { Due, Task } from '../../engine/declare/resource.ts';
+import { check } from '../../engine/plan/steps.ts';
 import type { Pool, PoolDevice } from '../../host/ports/zfs.ts';
+import { replaceDevice } from './device-steps.ts';
 import { isData } from './layout.ts';
 
 /** Milliseconds before a spare that could not be put in is tried again. */
@@ -41,19 +43,25 @@ export function stepIn(
     title: `put a spare in place of a failed disk of ${name}`,
     subject,
     alone: true,
-    touches: [{ pool: name }, 'disks'],
-    async run({ host: { zfs } }) {
-      const current = async () => (await zfs.pools([name])).flatMap(pairs);
+    locks: [`pool:${name}`],
+    async run(work) {
+      const current = () =>
+        work.ask(`look for failed disks of ${name}`, async ({ zfs }) => (await zfs.pools([name])).flatMap(pairs));
       const done: { disk: string; spare: string }[] = [];
       for (const { device, spare } of await current()) {
         try {
-          await zfs.replaceDevice(name, device.guid, spare.disk);
+          await work.step(replaceDevice({ pool: name, guid: device.guid, disk: spare.disk, force: false }));
           done.push({ disk: device.disk, spare: spare.disk });
         } catch (error) {
           // The ZFS Event Daemon may have been faster.
           if ((await current()).some((pair) => pair.device.guid === device.guid)) throw error;
         }
       }
+      // The ZFS Event Daemon was faster, and what is known of the pool is older.
+      if (done.length === 0)
+        await work.step(
+          check({ title: `look at ${name} again`, holds: async () => {}, touches: [{ pool: name }, 'disks'] }),
+        );
       return { replaced: done };
     },
   };

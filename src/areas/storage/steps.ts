@@ -2,8 +2,9 @@ import { volumesFolder } from '../../engine/declare/formats.ts';
 import type { Facts, Touched } from '../../engine/facts/facts.ts';
 import { act, actOnce, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
 import { type Host, HostError } from '../../host/ports/index.ts';
-import type { Dataset, DatasetSettings, DiskGroup, Pool, PoolSpec } from '../../host/ports/zfs.ts';
+import type { Dataset, DatasetSettings, DiskGroup, NewDatasetSettings, Pool, PoolSpec } from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
+import { messageOf } from '../../lib/text.ts';
 
 /** The steps that create and destroy pools, datasets and snapshots. Each is declared once, here. */
 
@@ -27,7 +28,7 @@ const emptyDataset: Omit<Dataset, 'name'> = Object.freeze({
 /** A new pool. ZFS chooses its GUID. */
 function emptyPool(name: string): Pool {
   const sizes = { size: 0, allocated: 0, free: 0 };
-  return { name, guid: '', health: 'ONLINE', ...sizes, upgraded: true, scan: undefined, groups: [] };
+  return { name, guid: `new pool ${name}`, health: 'ONLINE', ...sizes, upgraded: true, scan: undefined, groups: [] };
 }
 
 function withDataset(facts: Facts, dataset: Dataset): Facts {
@@ -37,7 +38,7 @@ function withDataset(facts: Facts, dataset: Dataset): Facts {
 
 interface NewDataset {
   readonly name: string;
-  readonly settings: DatasetSettings;
+  readonly settings: NewDatasetSettings;
   /** Where the parent is mounted. ZFS would mount the dataset over a folder that is there (gaps 12.2). */
   readonly above?: string | undefined;
 }
@@ -55,8 +56,11 @@ export const createDataset = ensure<'name', NewDataset>({
   },
   // With snapshots or children, which others made meanwhile, it stays.
   unmake: ({ zfs }, { name }) => zfs.destroyDataset(name),
-  touches: ({ name }) => [{ dataset: name }],
-  foresees: ({ name }, { facts }) => ({ facts: withDataset(facts, { ...emptyDataset, name }) }),
+  touches: ({ name }) => [{ dataset: name, isNew: true }],
+  foresees: ({ name, above }, { facts }) => {
+    const mountpoint = above === undefined ? undefined : `${above}/${lastElement(name)}`;
+    return { facts: withDataset(facts, { ...emptyDataset, name, mountpoint }) };
+  },
 });
 
 interface FilledDataset {
@@ -80,7 +84,7 @@ export const createFilledDataset = ensure<'name', FilledDataset>({
 interface NewVolume {
   readonly name: string;
   readonly bytes: number;
-  readonly settings: DatasetSettings;
+  readonly settings: NewDatasetSettings;
 }
 
 export const createVolume = ensure<'name', NewVolume>({
@@ -169,6 +173,52 @@ export const createSnapshot = ensure<'dataset' | 'name' | 'scope', NewSnapshot>(
   unmake: ({ zfs }, { dataset, name, scope }) =>
     zfs.destroySnapshot(`${dataset}@${name}`, { recursive: scope === 'below' }),
   touches: ({ dataset, scope }) => [{ dataset, below: scope === 'below' }],
+});
+
+interface TimedSnapshot extends Texts<'dataset' | 'name'> {
+  readonly recursive: boolean;
+  /** Id of the snapshot task, which the snapshot carries. */
+  readonly task: number;
+}
+
+/** ZFS makes the whole of it or nothing. It stays after a crash, because its time cannot come again. */
+export const takeSnapshot = actOnce<'dataset' | 'name', TimedSnapshot>({
+  kind: 'take snapshot',
+  keeps: ['dataset', 'name'],
+  title: ({ dataset, name }) => `create the snapshot ${dataset}@${name}`,
+  perform: ({ zfs }, { dataset, name, recursive, task }) =>
+    zfs.createSnapshot(`${dataset}@${name}`, { recursive, task }),
+  touches: ({ dataset, recursive }) => [{ dataset, below: recursive }],
+});
+
+interface Expired extends Texts<'snapshots'> {
+  /** What they are snapshots of, for the title. */
+  readonly of: string;
+}
+
+/** `snapshots` are the full names, one on each line. One that is in use stays, and the next time it is tried again. */
+export const destroyExpired = act<'snapshots', Expired, { readonly deleted: string[]; readonly kept: string[] }>({
+  kind: 'destroy expired snapshots',
+  aborts: true,
+  keeps: ['snapshots'],
+  title: ({ of }) => `destroy the expired snapshots of ${of}`,
+  isDone: async () => false,
+  async perform({ zfs }, { snapshots }, _, running) {
+    const deleted: string[] = [];
+    const kept: string[] = [];
+    for (const id of snapshots.split('\n')) {
+      if (running?.signal.aborted === true) break;
+      try {
+        await zfs.destroySnapshot(id, { deferred: true });
+        deleted.push(id);
+      } catch (error) {
+        kept.push(`${id}: ${messageOf(error)}`);
+      }
+    }
+    return { deleted, kept };
+  },
+  touches: ({ snapshots }) =>
+    [...new Set(snapshots.split('\n').map((id) => id.slice(0, id.indexOf('@'))))].map((dataset) => ({ dataset })),
 });
 
 /** A snapshot with clones is destroyed together with its last clone (clients-need B7). */
@@ -269,17 +319,21 @@ export const destroyPool = act<'name' | 'guid', KnownPool>({
   touches: () => ['storage', 'disks'],
 });
 
-/** Imports a pool and mounts it below the folder of volumes. */
-export const importPool = ensure<'name' | 'guid', KnownPool>({
+/**
+ * Imports a pool and mounts it below the folder of volumes. One that another machine used last is imported only if a
+ * person asked for it by name, who was shown which machine that is.
+ */
+export const importPool = ensure<'name' | 'guid' | 'isAsked', Texts<'name' | 'guid' | 'isAsked'>>({
   kind: 'import pool',
-  keeps: ['name', 'guid'],
+  keeps: ['name', 'guid', 'isAsked'],
   isExclusive: true,
   title: ({ name }) => `import the pool ${name}`,
   shows: ofPool,
   // Only an imported pool shows whether it is encrypted.
   decides: true,
   is: (host, { guid }) => isImported(host, guid),
-  make: ({ zfs }, { name, guid }) => zfs.importPool(guid, { mountpoint: `${volumesFolder}/${name}` }),
+  make: ({ zfs }, { name, guid, isAsked }) =>
+    zfs.importPool(guid, { mountpoint: `${volumesFolder}/${name}`, takesOver: isAsked === 'yes' }),
   unmake: ({ zfs }, { name }) => zfs.exportPool(name),
   touches: () => ['storage', 'disks'],
 });
@@ -346,6 +400,8 @@ export const storageStepKinds: readonly StepKind[] = [
   clearDataset,
   changeDataset,
   createSnapshot,
+  takeSnapshot,
+  destroyExpired,
   destroySnapshot,
   rollBack,
   cloneSnapshot,

@@ -1,21 +1,26 @@
 import {
+  advanced,
+  basic,
   choice,
   field,
   flag,
   good,
   integer,
   located,
+  naming,
   onMachine,
   required,
   text,
+  titled,
   wrong,
 } from '../../engine/declare/fields.ts';
 import { timeOfDay } from '../../engine/declare/formats.ts';
 import { collection, type Due, type RecordOf, type Task } from '../../engine/declare/resource.ts';
 import type { KnownSnapshot } from '../../engine/facts/snapshot-index.ts';
 import { JobFailure } from '../../engine/upkeep/jobs.ts';
-import { messageOf, quote, words } from '../../lib/text.ts';
+import { quote, words } from '../../lib/text.ts';
 import { lifetimeOf, retentionUnits, snapshotName, timetableOf } from './snapshot-times.ts';
+import { destroyExpired, takeSnapshot as takeSnapshotStep } from './steps.ts';
 
 const intervals = [
   '5',
@@ -76,47 +81,74 @@ export function datasetName({ description }: { readonly description: string }) {
     rule: 'Expected the full name of a dataset or zvol, beginning with the name of its volume.',
   });
   return onMachine(
-    located(name, (dataset) => ({ dataset })),
+    naming(
+      'storage/dataset',
+      located(name, (dataset) => ({ dataset })),
+      'dataset',
+    ),
     (name, { storage }) =>
       storage.datasets.has(name) ? undefined : `The dataset or zvol ${quote(name)} does not exist.`,
   );
 }
 
 const fields = {
-  task_filesystem: required(datasetName({ description: 'Full name of the dataset or zvol.' })),
-  task_recursive: flag(false, { description: 'Whether all descendants get a snapshot at the same time.' }),
-  task_ret_count: integer({
-    description: 'Retention, in units of task_ret_unit; 0 keeps snapshots forever.',
-    min: 0,
-    max: 999_999,
-    initial: 2,
+  task_filesystem: titled('Dataset', required(datasetName({ description: 'Full name of the dataset or zvol.' }))),
+  task_recursive: titled(
+    'Include child datasets',
+    flag(false, { description: 'Whether all descendants get a snapshot at the same time.' }),
+  ),
+  ...basic('Retention', {
+    task_ret_count: titled(
+      'Keep for',
+      integer({
+        description: 'Retention, in units of task_ret_unit; 0 keeps snapshots forever.',
+        min: 0,
+        max: 999_999,
+        initial: 2,
+      }),
+    ),
+    task_ret_unit: titled(
+      'Unit',
+      choice(retentionUnits, {
+        description: 'Unit of the retention; a month has 30 days, a year 365.',
+        initial: 'week',
+      }),
+    ),
   }),
-  task_ret_unit: choice(retentionUnits, {
-    description: 'Unit of the retention; a month has 30 days, a year 365.',
-    initial: 'week',
+  ...basic('Schedule', {
+    task_begin: timeOfDay({ description: 'Time of day of the first snapshot.', initial: '09:00:00' }),
+    task_end: timeOfDay({
+      description:
+        'Time of day after which no snapshot is created until the next begin. An end before task_begin is on the next day.',
+      initial: '18:00:00',
+    }),
+    task_interval: titled('Minutes between snapshots', interval),
   }),
-  task_begin: timeOfDay({ description: 'Time of day of the first snapshot.', initial: '09:00:00' }),
-  task_end: timeOfDay({
-    description:
-      'Time of day after which no snapshot is created until the next begin. An end before task_begin is on the next day.',
-    initial: '18:00:00',
+  ...advanced('Schedule', {
+    task_repeat_unit: titled(
+      'Repeat',
+      choice(['daily', 'weekly'], {
+        description: 'Whether the task runs every day, or on the days of task_byweekday.',
+        initial: 'weekly',
+      }),
+    ),
   }),
-  task_interval: interval,
-  task_repeat_unit: choice(['daily', 'weekly'], {
-    description: 'Whether the task runs every day, or on the days of task_byweekday.',
-    initial: 'weekly',
+  ...basic('Schedule', {
+    task_byweekday: titled('Days of the week', weekdays),
   }),
-  task_byweekday: weekdays,
   task_enabled: flag(true, { description: 'Whether snapshots are created, and destroyed when they expire.' }),
 };
 
 export type SnapshotTask = RecordOf<typeof fields>;
 
 export const snapshotTask = collection('storage/task', {
+  shortName: 'task/snapshot',
+  columns: ['task_filesystem', 'task_interval', 'task_repeat_unit', 'task_ret_count', 'task_ret_unit', 'task_enabled'],
   title: 'periodic snapshot task',
   description: 'Scheduled snapshots of a dataset, with their retention.',
   order: ['task_filesystem'],
   removedWithVolume: 'always',
+  binned: true,
   fields,
   scheduled: [
     { when: (record) => (record.task_enabled ? timetableOf(record) : undefined), task: takeSnapshot },
@@ -138,12 +170,13 @@ function takeSnapshot(record: SnapshotTask, { at, zone }: Due): Task {
   return {
     title: `create the snapshot ${snapshot}`,
     subject: `storage/task/${task}`,
-    touches: [{ dataset, below: true }],
-    async run({ host: { zfs } }) {
+    async run(work) {
       // The name is taken when another task has the same dataset and retention, and in the hour that occurs twice at
       // the end of daylight saving time.
-      const exists = (await zfs.snapshots([dataset])).some((existing) => existing.name === name);
-      if (!exists) await zfs.createSnapshot(snapshot, { recursive, task });
+      const exists = await work.ask(`look for the snapshot ${snapshot}`, async ({ zfs }) =>
+        (await zfs.snapshots([dataset])).some((existing) => existing.name === name),
+      );
+      if (!exists) await work.step(takeSnapshotStep({ dataset, name, recursive, task }));
       return { snapshot, made: !exists };
     },
   };
@@ -160,21 +193,11 @@ function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefin
     title: `delete expired snapshots of ${record.task_filesystem}`,
     subject: `storage/task/${record.id}/retention`,
     alone: true,
-    touches: [...new Set(expired.map(({ dataset }) => dataset))].map((dataset) => ({ dataset })),
-    async run({ host: { zfs }, signal }) {
-      const deleted: string[] = [];
-      const kept: string[] = [];
-      for (const { id } of expired) {
-        if (signal.aborted) break;
-        try {
-          await zfs.destroySnapshot(id, { deferred: true });
-          deleted.push(id);
-        } catch (error) {
-          kept.push(`${id}: ${messageOf(error)}`);
-        }
-      }
-      const result = { deleted, kept };
-      if (kept.length > 0) throw new JobFailure(kept[0] ?? '', result);
+    async run(work) {
+      const snapshots = expired.map(({ id }) => id).join('\n');
+      const result = await work.step(destroyExpired({ snapshots, of: record.task_filesystem }));
+      if (result === undefined) return {};
+      if (result.kept.length > 0) throw new JobFailure(result.kept[0] ?? '', result);
       return result;
     },
   };

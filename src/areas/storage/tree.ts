@@ -1,7 +1,7 @@
 import type { Facts, Touched } from '../../engine/facts/facts.ts';
 import type { Storage } from '../../engine/facts/storage-facts.ts';
 import type { Dataset } from '../../host/ports/zfs.ts';
-import { lastElement } from '../../lib/path.ts';
+import { isWithin, lastElement } from '../../lib/path.ts';
 
 /** A node of a volume's `children` (gaps 11.1). The id is a running number and not stable. */
 interface Child {
@@ -49,9 +49,7 @@ export function childTree(root: Dataset, { storage }: Facts): Child {
  * snapshot there disappears with its last clone.
  */
 export function touchedByDestroying(name: string, { datasets }: Storage): readonly Touched[] {
-  const destroyed = [...datasets.values()].filter(
-    (dataset) => dataset.name === name || dataset.name.startsWith(`${name}/`),
-  );
+  const destroyed = [...datasets.values()].filter((dataset) => isWithin(dataset.name, name));
   const origins = destroyed.flatMap(({ origin }) => origin?.split('@')[0] ?? []);
   return [{ dataset: name, below: true }, ...[...new Set(origins)].map((dataset) => ({ dataset }))];
 }

@@ -11,6 +11,7 @@ import {
   refine,
   sometimes,
   text,
+  titled,
   wrong,
 } from '../../engine/declare/fields.ts';
 import { volumesFolder } from '../../engine/declare/formats.ts';
@@ -21,12 +22,16 @@ import { isObject } from '../../lib/json.ts';
 import { showSize } from '../../lib/size.ts';
 import { quote } from '../../lib/text.ts';
 import { absenceProblems } from './absent-occupants.ts';
+import { removeEntriesOf } from './binned-datasets.ts';
 import { encryption, encryptionFields, newEncryption } from './encryption.ts';
+import { forgetKeysOf } from './encryption-roots.ts';
 import { forgetKey } from './key-steps.ts';
 import { layoutProblems } from './layout.ts';
+import { lockedDatasetProblems } from './locked-datasets.ts';
 import { maintenance } from './maintenance.ts';
 import { namingOccupants, removeOccupants } from './occupants.ts';
 import { poolProblems } from './pool-problems.ts';
+import { receivedDatasetProblems } from './received-datasets.ts';
 import { giveScrubTask } from './scrub.ts';
 import { statusTree } from './status.ts';
 import { createPool, destroyPool, exportPool, extendPool, scrambleDisk } from './steps.ts';
@@ -37,6 +42,12 @@ const nameRule =
   'A volume name must begin with a letter and may contain letters, digits and - _ . only. log, mirror…, spare…, raidz… and c0… are reserved by ZFS.';
 
 /** A group of disks, as `{"vdevtype": "mirror", "disks": ["ada0", "ada1"]}`. */
+/** `raidz:ada0,ada1,ada2`. */
+function groupIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  const [, vdevtype, disks] = /^([a-z\d]+):(.+)$/.exec(text.trim()) ?? [];
+  return disks === undefined ? undefined : { vdevtype, disks: disks.split(',') };
+}
+
 const layoutGroup = field<DiskGroup>({
   description: 'A group of disks.',
   schema: {
@@ -47,8 +58,12 @@ const layoutGroup = field<DiskGroup>({
     },
     required: ['vdevtype', 'disks'],
   },
-  read(sent) {
-    if (!isObject(sent)) return wrong(`Expected an object with vdevtype and disks, got ${quote(sent)}.`);
+  read(value) {
+    const sent = typeof value === 'string' ? groupIn(value) : value;
+    if (!isObject(sent))
+      return wrong(
+        `Expected an object with vdevtype and disks, or a text such as mirror:ada0,ada1, got ${quote(value)}.`,
+      );
     const kind = choice(groupKinds, { description: '' }).read(sent['vdevtype']);
     if (!kind.ok) return wrong(`vdevtype: ${kind.wrong}`);
     const disks = list(
@@ -67,9 +82,9 @@ const layoutGroup = field<DiskGroup>({
 const fields = {
   id: live(integer({ description: 'Id of the volume.' })),
   name: live(text({ description: 'Name of the volume.' })),
-  vol_name: live(text({ description: 'Name of the volume.' })),
+  vol_name: titled('Pool name', live(text({ description: 'Name of the volume.' }))),
   vol_guid: live(text({ description: 'GUID of the pool.' })),
-  mountpoint: live(text({ description: 'Mount point.' })),
+  mountpoint: titled('Mount point', live(text({ description: 'Mount point.' }))),
   status: live(
     text({
       description:
@@ -83,31 +98,56 @@ const fields = {
       read: () => wrong('This field is read-only.'),
     }),
   ),
-  used_si: sometimes(live(text({ description: 'Used space, with unit. Not in the profile clients.' }))),
-  used_pct: live(text({ description: 'Used space in percent, such as 3%.' })),
-  avail: live(
-    field<number | string>({
-      description: 'Available bytes, or Locked while the volume is locked.',
-      schema: { type: ['integer', 'string'] },
-      read: () => wrong('This field is read-only.'),
-    }),
+  used_si: titled(
+    'Used as text',
+    sometimes(live(text({ description: 'Used space, with unit. Not in the profile clients.' }))),
   ),
-  avail_si: sometimes(live(text({ description: 'Available space, with unit. Not in the profile clients.' }))),
-  total_si: sometimes(live(text({ description: 'Total space, with unit. Not in the profile clients.' }))),
-  vol_encrypt: live(integer({ description: '0 plain, 1 encrypted, 2 encrypted with a passphrase.' })),
-  vol_encryptkey: live(text({ description: 'Identifier of the encryption key; empty for a plain volume.' })),
-  is_decrypted: live(flag(true, { description: 'Whether the volume is plain or unlocked.' })),
-  is_upgraded: live(flag(true, { description: 'Whether every feature of this ZFS version is enabled in the pool.' })),
-  children: live(
-    list(
-      field<unknown>({
-        description: 'A dataset or zvol.',
-        schema: { type: 'object' },
+  used_pct: titled('Used in percent', live(text({ description: 'Used space in percent, such as 3%.' }))),
+  avail: titled(
+    'Available',
+    live(
+      field<number | string>({
+        widget: 'size',
+        description: 'Available bytes, or Locked while the volume is locked.',
+        schema: { type: ['integer', 'string'] },
         read: () => wrong('This field is read-only.'),
       }),
-      {
-        description: 'Tree of datasets and zvols, with the root dataset as its only top-level node.',
-      },
+    ),
+  ),
+  avail_si: titled(
+    'Available as text',
+    sometimes(live(text({ description: 'Available space, with unit. Not in the profile clients.' }))),
+  ),
+  total_si: titled(
+    'Total as text',
+    sometimes(live(text({ description: 'Total space, with unit. Not in the profile clients.' }))),
+  ),
+  vol_encrypt: titled(
+    'Kind of encryption',
+    live(integer({ description: '0 plain, 1 encrypted, 2 encrypted with a passphrase.' })),
+  ),
+  vol_encryptkey: titled(
+    'Encryption key',
+    live(text({ description: 'Identifier of the encryption key; empty for a plain volume.' })),
+  ),
+  is_decrypted: titled('Unlocked', live(flag(true, { description: 'Whether the volume is plain or unlocked.' }))),
+  is_upgraded: titled(
+    'Up to date',
+    live(flag(true, { description: 'Whether every feature of this ZFS version is enabled in the pool.' })),
+  ),
+  children: titled(
+    'Datasets',
+    live(
+      list(
+        field<unknown>({
+          description: 'A dataset or zvol.',
+          schema: { type: 'object' },
+          read: () => wrong('This field is read-only.'),
+        }),
+        {
+          description: 'Tree of datasets and zvols, with the root dataset as its only top-level node.',
+        },
+      ),
     ),
   ),
   volume_name: inputOnly(
@@ -116,10 +156,14 @@ const fields = {
       (name) => (/^(log$|c\d|mirror|spare|raidz)/.test(name) ? nameRule : undefined),
     ),
   ),
-  volume_add: inputOnly(text({ description: 'Name of a volume to extend.', max: 30 })),
+  volume_add: titled(
+    'Extend an existing volume',
+    inputOnly(text({ description: 'Name of a volume to extend.', max: 30 })),
+  ),
   encryption: inputOnly(flag(false, { description: 'Whether the volume is encrypted.' })),
-  encryption_inirand: inputOnly(
-    flag(false, { description: 'Whether to fill the disks of an encrypted volume with random data first.' }),
+  encryption_inirand: titled(
+    'Overwrite the disks first',
+    inputOnly(flag(false, { description: 'Whether to fill the disks of an encrypted volume with random data first.' })),
   ),
   dedup: inputOnly(
     choice(['off', 'on', 'verify'], { description: 'Whether identical blocks are stored only once.', initial: 'off' }),
@@ -136,12 +180,20 @@ const fields = {
 export const volume = hosted(
   'storage/volume',
   {
+    shortName: 'pool',
+    columns: ['name', 'status', 'used_pct', 'total_si', 'avail', 'mountpoint'],
+    nameField: 'volume_name',
     title: 'volume',
     description: 'A ZFS pool.',
     key: { name: 'id', slashes: false },
     filters: ['vol_name'],
     shows: ['storage'],
-    problems: (situation) => [...poolProblems(situation), ...absenceProblems(situation)],
+    problems: (situation) => [
+      ...poolProblems(situation),
+      ...lockedDatasetProblems(situation),
+      ...receivedDatasetProblems(situation),
+      ...absenceProblems(situation),
+    ],
     fields,
     removal: {
       destroy: flag(true, {
@@ -210,8 +262,10 @@ export const volume = hosted(
       const removal = operations.change(`remove the volume ${name}`, (draft) => {
         draft.remove(volumeRecord, record.id);
         removeOccupants(draft, { dataset: name }, { cascade: sent.cascade ?? true });
+        if (destroy) removeEntriesOf(record.vol_guid, draft);
         if (pool === undefined) return;
         if (root?.key !== undefined) draft.plan.first(forgetKey({ guid: record.vol_guid }));
+        for (const step of forgetKeysOf(name, draft.facts)) draft.plan.first(step);
         const known = { name, guid: pool.guid };
         draft.plan.last(destroy ? destroyPool(known) : exportPool(known));
       });

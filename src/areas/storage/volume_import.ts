@@ -10,7 +10,7 @@ import {
 } from '../../engine/declare/resource.ts';
 import type { GroupKind, ImportableGroup, ImportablePool } from '../../host/ports/zfs.ts';
 import { quote } from '../../lib/text.ts';
-import { encryptionOf, machineBytes, openBy } from './keys.ts';
+import { encryptionOf, machineBytes, openBelow, openBy } from './keys.ts';
 import { isData } from './layout.ts';
 import { giveScrubTask } from './scrub.ts';
 import { importPool } from './steps.ts';
@@ -48,6 +48,8 @@ const fields = {
 export const volumeImport = hosted(
   'storage/volume_import',
   {
+    shortName: 'pool/importable',
+    nameField: 'id',
     title: 'importable volume',
     description: 'A pool on attached disks that is not imported.',
     key: { name: 'id', slashes: false },
@@ -61,6 +63,7 @@ export const volumeImport = hosted(
     action({
       on: 'resource',
       segment: '',
+      verb: 'import',
       title: 'Imports the pool as a volume.',
       fields: { volume_id: required(inputOnly(text({ description: 'The id of an importable volume.', max: 300 }))) },
       // A JSON string (gaps 11.6); the other volume actions answer plain text.
@@ -129,7 +132,7 @@ async function importVolume(id: string, operations: Operations): Promise<void> {
   const { name, guid } = importableBy(id, operations.world);
   await operations.work(`import the volume ${name}`, [`pool:${name}`], async (work) => {
     importableBy(id, operations.world);
-    await work.step(importPool({ name, guid }));
+    await work.step(importPool({ name, guid, isAsked: 'yes' }));
     if (operations.world.facts.storage.pools.get(name)?.guid !== guid)
       throw failed(`The pool ${name} was imported, but the host does not list it.`);
     const volume = volumeFrom({ id: 0, vol_name: name, vol_guid: guid }, operations.world);
@@ -137,6 +140,7 @@ async function importVolume(id: string, operations: Operations): Promise<void> {
     // The machine key opens a volume that this machine created. Any other volume stays locked until it is unlocked.
     if (encrypted?.isLocked)
       await openBy({ kind: 'machine', bytes: machineBytes(operations.world.view) }, encrypted, work, operations.world);
+    await openBelow(name, work, operations);
     await work.change((draft) => {
       if (draft.find(volumeRecord, 'vol_guid', guid) === undefined)
         draft.create(volumeRecord, {}, { vol_name: name, vol_guid: guid });

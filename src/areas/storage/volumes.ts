@@ -18,6 +18,8 @@ export const volumeRecord = collection('holdfast/volumes', {
     vol_name: readOnly(text({ description: 'Name of the pool.' })),
     vol_guid: readOnly(text({ description: 'GUID of the pool, which stays the same on every machine.' })),
   },
+  // ZFS chooses the GUID of a new pool, so that a transaction knows it only after the step that creates the pool.
+  learns: ({ vol_name, vol_guid }, { storage }) => ({ vol_guid: storage.pools.get(vol_name)?.guid ?? vol_guid }),
   follows: { topics: ['storage'], keep: adoptPools },
   scheduled: { when: () => everyMinute, task: stepIn, quiet: true },
 });
