@@ -3,6 +3,7 @@ import type { Engine, Log } from '../../engine/engine.ts';
 import type { Mail } from '../../engine/services.ts';
 import { messageOf } from '../../lib/text.ts';
 import { user } from '../account/users.ts';
+import { measuredDatasets } from '../services/iscsi/thresholds.ts';
 import { alertNote, levels } from './alert.ts';
 import { emailSettings } from './email.ts';
 import { causeOf, notice } from './notice.ts';
@@ -72,8 +73,15 @@ export class AlertWatch {
   async look(): Promise<void> {
     const engine = this.#engine;
     this.#checks += 1;
-    if (this.#checks % checksPerInspection === 0) await engine.inspect();
-    const { view } = engine.glance(['storage', 'condition']);
+    // A difference that was found ends soon after it was corrected.
+    if (this.#checks % checksPerInspection === 0 || engine.isDrifted) await engine.inspect();
+    const { view, facts } = engine.glance(['condition']);
+    // The state and the space of pools are problems, and the space of few datasets. To read all of a thousand datasets
+    // each minute would keep an idle machine busy.
+    engine.glanceAtStorage([
+      ...[...facts.storage.pools.keys()].map((pool) => ({ pool })),
+      ...measuredDatasets(view, facts.storage).map((dataset) => ({ dataset })),
+    ]);
     const { problems } = engine;
     const now = engine.now();
     const gone = view.all(alertNote).filter(({ alert }) => !problems.some(({ id }) => id === alert));
@@ -90,7 +98,8 @@ export class AlertWatch {
         severity !== 'info' &&
         !this.#unstored.has(id) &&
         view.find(alertNote, 'alert', id)?.mailed !== true &&
-        view.find(alertNote, 'alert', id)?.dismissed !== true,
+        view.find(alertNote, 'alert', id)?.dismissed !== true &&
+        (view.find(alertNote, 'alert', id)?.snoozed_until ?? 0) <= now,
     );
     const settings = view.only(emailSettings);
     const isDue =

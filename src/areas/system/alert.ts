@@ -19,6 +19,12 @@ export const alertNote = collection('system/alertnote', {
     alert: required(text({ description: 'Id of the alert.' })),
     dismissed: flag(false, { description: 'Whether a user dismissed the alert.' }),
     mailed: flag(false, { description: 'Whether the alert was mailed.' }),
+    snoozed_until: integer({
+      description: 'Until when it is not reported, in milliseconds since 1970.',
+      min: 0,
+      max: Number.MAX_SAFE_INTEGER,
+      initial: 0,
+    }),
     since: nullable(
       integer({
         description: 'When the problem began, in milliseconds since 1970.',
@@ -39,6 +45,9 @@ interface Shown {
 export const alert = hosted(
   'system/alert',
   {
+    shortName: 'alert',
+    columns: ['id', 'level', 'dismissed', 'message'],
+    nameField: 'id',
     title: 'alert',
     description: 'A problem of the machine that requires attention.',
     key: { name: 'id', slashes: false },
@@ -70,6 +79,7 @@ export const alert = hosted(
     action({
       method: 'PUT',
       segment: 'dismiss',
+      verb: '',
       title: 'Dismisses the alert; with false, restores it.',
       items: flag(true, { description: 'Whether the alert is dismissed.' }),
       bare: true,

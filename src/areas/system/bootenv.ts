@@ -19,8 +19,8 @@ const name = (description: string) =>
   text({
     description,
     max: 50,
-    pattern: /^[a-zA-Z0-9][a-zA-Z0-9_.:-]*$/,
-    rule: 'Expected a letter or digit, then letters, digits and _ . : -.',
+    pattern: /^(?!\.{1,2}$)[a-zA-Z0-9_.:-]+$/,
+    rule: 'Expected letters, digits and _ . : -, but not . or .. alone.',
   });
 
 const fields = {
@@ -39,6 +39,8 @@ const renaming = { name: required(name('The new name.')) };
 export const bootEnvironment = hosted(
   'system/bootenv',
   {
+    shortName: 'bootenv',
+    nameField: 'name',
     title: 'boot environment',
     description: 'A bootable clone of the system. After a failed update, the machine can boot into an earlier one.',
     key: { name: 'id', slashes: false },
@@ -79,6 +81,7 @@ export const bootEnvironment = hosted(
     action({
       on: 'resource',
       segment: 'rename/{name}',
+      verb: '',
       title: 'Renames the boot environment of that name.',
       fields: renaming,
       perform: ({ sent, scope, operations }) =>

@@ -4,7 +4,13 @@ import { user } from '../account/users.ts';
 /** Stores no records of its own: the configuration is all other records. Backups are not part of the document. */
 export const config = collection(
   'system/config',
-  { title: 'configuration', description: 'The configuration of this machine: all records.', verbs: [], fields: {} },
+  {
+    shortName: 'config',
+    title: 'configuration',
+    description: 'The configuration of this machine: all records.',
+    verbs: [],
+    fields: {},
+  },
   [
     action({
       on: 'resource',

@@ -7,6 +7,7 @@ const downloads = { document: '/system/debug/download/', clients: '/legacy/syste
 export const debug = collection(
   'system/debug',
   {
+    shortName: 'debug',
     title: 'debug archive',
     description: 'An archive of diagnostic information, without secrets.',
     verbs: [],
@@ -16,6 +17,7 @@ export const debug = collection(
     action({
       on: 'resource',
       segment: '',
+      verb: 'create',
       title: 'Returns the URL of an archive of diagnostic information.',
       status: 200,
       answers: {

@@ -1,37 +1,54 @@
-import { choice, flag, nullable, refine, secret, text } from '../../engine/declare/fields.ts';
+import { basic, choice, flag, nullable, refine, secret, text, titled } from '../../engine/declare/fields.ts';
 import { port } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 
 export const emailSettings = singleton('system/email', {
+  shortName: 'email',
   title: 'email settings',
   description: 'How the machine sends mail.',
   fields: {
-    em_fromemail: text({
-      description: 'Sender address. It is also the recipient when root has no email address.',
-      max: 120,
-      pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
-      rule: 'Expected an email address, as nas@example.com.',
+    em_fromemail: titled(
+      'Sender',
+      text({
+        description: 'Sender address. It is also the recipient when root has no email address.',
+        max: 120,
+        pattern: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
+        rule: 'Expected an email address, as nas@example.com.',
+      }),
+    ),
+    ...basic('Server', {
+      em_outgoingserver: titled(
+        'Server',
+        text({
+          description: 'Host name or address of the mail server.',
+          max: 120,
+          pattern: /^[A-Za-z0-9.:_-]+$/,
+          rule: 'Expected a host name or an address.',
+        }),
+      ),
+      em_port: port({ description: 'Port of the mail server.', initial: 25 }),
+      em_security: titled(
+        'Encryption',
+        choice(['plain', 'ssl', 'tls'], {
+          description: 'Encryption: plain is none, ssl is implicit TLS, tls requires STARTTLS.',
+          initial: 'plain',
+        }),
+      ),
     }),
-    em_outgoingserver: text({
-      description: 'Host name or address of the mail server.',
-      max: 120,
-      pattern: /^[A-Za-z0-9.:_-]+$/,
-      rule: 'Expected a host name or an address.',
-    }),
-    em_port: port({ description: 'Port of the mail server.', initial: 25 }),
-    em_security: choice(['plain', 'ssl', 'tls'], {
-      description: 'Encryption: plain is none, ssl is implicit TLS, tls requires STARTTLS.',
-      initial: 'plain',
-    }),
-    em_smtp: flag(false, { description: 'Whether the mail server requires authentication.' }),
-    em_user: nullable(text({ description: 'User name for the mail server.', max: 120 })),
-    em_pass: secret(
-      nullable(
-        refine(text({ description: 'Password for the mail server.', max: 120, untrimmed: true }), (value) =>
-          /^[\x20-\x7e]*$/.test(value) ? undefined : 'Expected ASCII characters only.',
+    ...basic('Authentication', {
+      em_smtp: titled('Authenticate', flag(false, { description: 'Whether the mail server requires authentication.' })),
+      em_user: nullable(text({ description: 'User name for the mail server.', max: 120 })),
+      em_pass: titled(
+        'Password',
+        secret(
+          nullable(
+            refine(text({ description: 'Password for the mail server.', max: 120, untrimmed: true }), (value) =>
+              /^[\x20-\x7e]*$/.test(value) ? undefined : 'Expected ASCII characters only.',
+            ),
+          ),
         ),
       ),
-    ),
+    }),
   },
   check({ record, issues }) {
     if (record.em_outgoingserver !== '' && record.em_fromemail === '')

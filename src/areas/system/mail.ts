@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { rootCertificates } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import type { RecordOf, View } from '../../engine/declare/resource.ts';
 import type { KeptMessage, MailMessage } from '../../engine/services.ts';
 import { messageOf } from '../../lib/text.ts';
-import { certificateAuthority } from './certificateauthority.ts';
+import { trustedAuthorities } from '../certificates/trust.ts';
 import { emailSettings } from './email.ts';
 
 /** Milliseconds that each part of the SMTP dialog may take. */
@@ -14,7 +12,6 @@ const timeout = 20_000;
 const mostKept = 1000;
 
 /** Debian's list of the authorities that the machine trusts, with those that an administrator added. */
-const machineAuthorities = '/etc/ssl/certs/ca-certificates.crt';
 
 export interface MailerOptions {
   readonly view: () => View;
@@ -55,16 +52,8 @@ export class Mailer {
       return;
     }
     const verified = !unverified.includes(server.toLowerCase());
-    await deliver(settings, mail, verified ? await trusted(view()) : 'any server');
+    await deliver(settings, mail, verified ? await trustedAuthorities(view()) : 'any server');
   }
-}
-
-/** The certificates in PEM by which a mail server is verified: of the machine, and of imported authorities. */
-async function trusted(view: View): Promise<string> {
-  const ofMachine = await readFile(machineAuthorities, 'utf8').catch(() => rootCertificates.join('\n'));
-  return [ofMachine, ...view.all(certificateAuthority).map(({ cert_certificate }) => cert_certificate ?? '')].join(
-    '\n',
-  );
 }
 
 async function deliver(

@@ -1,15 +1,13 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Fields } from '../../engine/declare/fields.ts';
 import { type Action, action, collection, type Operations } from '../../engine/declare/resource.ts';
-
-/** Milliseconds for the answer to reach the client. */
-const answerDelay = 1000;
+import { endMachine } from './steps.ts';
 
 /** Reboots or powers off after the answer. systemd then stops the daemon, which finishes its current change first. */
 function ending(how: 'reboot' | 'poweroff', title: string, sentence: string): Action<Fields, unknown, never> {
   return action({
     on: 'resource',
     segment: '',
+    verb: 'start',
     title,
     perform({ operations }) {
       endLater(operations, how, title);
@@ -22,11 +20,8 @@ function endLater(operations: Operations, how: 'reboot' | 'poweroff', title: str
   operations.background({
     title,
     subject: `system/${how}`,
-    // The virtual host restarts immediately, with other boot environment facts.
-    touches: ['bootEnvironments'],
-    async run({ host, signal }) {
-      await pause(answerDelay, undefined, { signal });
-      await host.machine.end(how);
+    async run(work) {
+      await work.step(endMachine({ how, title }));
       return {};
     },
   });
@@ -35,12 +30,12 @@ function endLater(operations: Operations, how: 'reboot' | 'poweroff', title: str
 /** Reboot and shutdown store no records. */
 export const reboot = collection(
   'system/reboot',
-  { title: 'restart', description: 'Restarts the machine.', verbs: [], fields: {} },
+  { shortName: 'reboot', title: 'restart', description: 'Restarts the machine.', verbs: [], fields: {} },
   [ending('reboot', 'Restarts the machine after the answer and the current change.', 'Reboot process started.')],
 );
 
 export const shutdown = collection(
   'system/shutdown',
-  { title: 'shutdown', description: 'Powers the machine off.', verbs: [], fields: {} },
+  { shortName: 'shutdown', title: 'shutdown', description: 'Powers the machine off.', verbs: [], fields: {} },
   [ending('poweroff', 'Powers the machine off after the answer and the current change.', 'Shutdown process started.')],
 );

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { act, actOnce, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
 import type { Host } from '../../host/ports/index.ts';
 import type { Endpoint } from '../../host/ports/web.ts';
@@ -87,6 +88,7 @@ export const setParameter = ensure<'name' | 'value' | 'former', Parameter>({
 const renewLoader = act<'needed', Texts<'needed'>>({
   kind: 'update boot loader',
   keeps: ['needed'],
+  mayStay: true,
   title: () => 'update the boot loader configuration',
   isDone: async () => false,
   perform: ({ machine }, { needed }) => machine.renewBootLoader({ needed: needed === 'true' }),
@@ -117,15 +119,35 @@ export const refreshSources = ensure<never, Texts<never>>({
   unmake: async () => {},
 });
 
-interface Updating {
-  readonly heard: (line: string) => void;
-}
-
-export const installUpdates = actOnce<never, Updating>({
+export const installUpdates = actOnce<never, Texts<never>>({
   kind: 'install updates',
   keeps: [],
   title: () => 'install the updates',
-  perform: ({ machine }, { heard }) => machine.update({ signal: new AbortController().signal, heard }),
+  // An update that ends in the middle leaves packages half installed, so no user can abort it.
+  perform: ({ machine }, _, { progress }) =>
+    machine.update({ signal: new AbortController().signal, heard: (line) => progress(line.slice(0, 200)) }),
+});
+
+/** Milliseconds for the answer to reach the client. */
+const answerDelay = 1000;
+
+interface Ending extends Texts<'how'> {
+  readonly how: 'reboot' | 'poweroff';
+  readonly title: string;
+}
+
+/** The start that finds it begun comes after it. */
+export const endMachine = actOnce<'how', Ending>({
+  kind: 'end machine',
+  aborts: true,
+  keeps: ['how'],
+  title: ({ title }) => title,
+  async perform({ machine }, { how }, { signal }) {
+    await pause(answerDelay, undefined, { signal });
+    await machine.end(how);
+  },
+  // The virtual host restarts immediately, with other boot environment facts.
+  touches: () => ['bootEnvironments'],
 });
 
 export const systemStepKinds: readonly StepKind[] = [
@@ -139,4 +161,5 @@ export const systemStepKinds: readonly StepKind[] = [
   serveEndpoints,
   refreshSources,
   installUpdates,
+  endMachine,
 ].map(({ stepKind }) => stepKind);

@@ -1,5 +1,5 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { choice, flag, hidden, nullable, refine, required, text } from '../../engine/declare/fields.ts';
+import { choice, flag, hidden, nullable, refine, required, text, titled } from '../../engine/declare/fields.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { renewBootLoader, setParameter } from './steps.ts';
@@ -8,6 +8,7 @@ import { renewBootLoader, setParameter } from './steps.ts';
 const foreignVariable = /^(compat|dev|hw|kern|kstat|machdep|net|security|vfs|vm)\.|_load$/;
 
 export const tunable = collection('system/tunable', {
+  shortName: 'tunable',
   title: 'tunable',
   description: 'A kernel parameter, a boot parameter or an option of a kernel module.',
   order: ['tun_var'],
@@ -23,13 +24,16 @@ export const tunable = collection('system/tunable', {
       })),
   unique: [{ fields: ['tun_var'], description: 'A tunable with this name already exists.' }],
   fields: {
-    tun_var: required(
-      text({
-        description: 'Name of the parameter.',
-        max: 128,
-        pattern: /^[A-Za-z][A-Za-z0-9_.]*$/,
-        rule: 'Expected a letter, then letters, digits, underscores and dots.',
-      }),
+    tun_var: titled(
+      'Variable',
+      required(
+        text({
+          description: 'Name of the parameter.',
+          max: 128,
+          pattern: /^[A-Za-z][A-Za-z0-9_.]*$/,
+          rule: 'Expected a letter, then letters, digits, underscores and dots.',
+        }),
+      ),
     ),
     tun_value: required(
       refine(text({ description: 'Value of the parameter.', max: 512 }), (value) =>

@@ -10,6 +10,7 @@ import { createEnvironment, installUpdates, refreshSources } from './steps.ts';
 export const update = collection(
   'system/update',
   {
+    shortName: 'update',
     title: 'update',
     description: 'Package updates of the machine.',
     verbs: [],
@@ -66,7 +67,7 @@ export const update = collection(
           const title = `keep the current system as the boot environment ${before}`;
           await work.steps([
             ...(running === undefined ? [] : [createEnvironment({ title, name: before, source: running })]),
-            installUpdates({ heard: (line) => work.progress(line.slice(0, 200)) }),
+            installUpdates({}),
             check({ title: 'check for remaining updates', holds: async () => {}, touches: ['condition'] }),
           ]);
         });

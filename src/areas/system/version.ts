@@ -5,12 +5,13 @@ import { action, collection } from '../../engine/declare/resource.ts';
 /** Stores no records. */
 export const version = collection(
   'system/version',
-  { title: 'version', description: 'Version of the API and of Holdfast.', verbs: [], fields: {} },
+  { shortName: 'version', title: 'version', description: 'Version of the API and of Holdfast.', verbs: [], fields: {} },
   [
     action({
       on: 'resource',
       method: 'GET',
       segment: '',
+      verb: 'show',
       title: 'Returns the version of the API and of Holdfast.',
       status: 200,
       answers: {
