@@ -1,4 +1,14 @@
-import { flag, nullable, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import {
+  advanced,
+  basic,
+  flag,
+  nullable,
+  readOnly,
+  refine,
+  required,
+  text,
+  titled,
+} from '../../engine/declare/fields.ts';
 import { addressOf, ipAddress } from '../../engine/declare/formats.ts';
 import { singleton, type View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
@@ -11,77 +21,114 @@ const domainName = /^[A-Za-z0-9._-]+$/;
 const hostName = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
 export const networkSettings = singleton('network/globalconfiguration', {
+  shortName: 'network',
   title: 'global network configuration',
   description: 'Host name, domain, gateways and name servers of the machine.',
   shows: ['network'],
   fields: {
-    gc_hostname: required(
-      refine(
+    ...basic('Names', {
+      gc_hostname: titled(
+        'Host name',
+        required(
+          refine(
+            text({
+              description: 'Host name of the machine.',
+              max: 120,
+              pattern: hostName,
+              rule: 'Expected letters, digits, dots and hyphens, with a letter or a digit at the beginning and the end.',
+            }),
+            (name) => (name.length > 64 ? 'Expected at most 64 characters, the limit of Linux.' : undefined),
+          ),
+        ),
+      ),
+      gc_domain: required(
         text({
-          description: 'Host name of the machine.',
+          description: 'DNS domain of the machine.',
           max: 120,
-          pattern: hostName,
-          rule: 'Expected letters, digits, dots and hyphens, with a letter or a digit at the beginning and the end.',
+          pattern: domainName,
+          rule: 'Expected letters, digits and . - _ only.',
         }),
-        (name) => (name.length > 64 ? 'Expected at most 64 characters, the limit of Linux.' : undefined),
+      ),
+      gc_domains: titled(
+        'Search domains',
+        refine(
+          text({ description: 'Up to five additional search domains, separated by spaces.', max: 600 }),
+          (value) => {
+            const invalid = words(value).find((domain) => !domainName.test(domain));
+            if (invalid !== undefined) return `Expected a domain, got ${quote(invalid)}.`;
+            const count = words(value).length;
+            return count > 5 ? `Expected at most five search domains, got ${count}.` : undefined;
+          },
+        ),
+      ),
+    }),
+    gc_hostname_virtual: titled(
+      'Virtual host name',
+      readOnly(
+        nullable(
+          text({
+            description:
+              'Shared host name of a high-availability pair. It is always null: Holdfast runs on single machines.',
+          }),
+        ),
       ),
     ),
-    gc_domain: required(
-      text({
-        description: 'DNS domain of the machine.',
-        max: 120,
-        pattern: domainName,
-        rule: 'Expected letters, digits and . - _ only.',
-      }),
-    ),
-    gc_domains: refine(
-      text({ description: 'Up to five additional search domains, separated by spaces.', max: 600 }),
-      (value) => {
-        const invalid = words(value).find((domain) => !domainName.test(domain));
-        if (invalid !== undefined) return `Expected a domain, got ${quote(invalid)}.`;
-        const count = words(value).length;
-        return count > 5 ? `Expected at most five search domains, got ${count}.` : undefined;
-      },
-    ),
-    gc_hostname_virtual: readOnly(
-      nullable(
+    ...basic('Routes', {
+      gc_ipv4gateway: titled('IPv4 gateway', addressOf(4, { description: 'Default gateway for IPv4.' })),
+      gc_ipv6gateway: titled(
+        'IPv6 gateway',
+        addressOf(6, {
+          description: 'Default gateway for IPv6. A link-local address requires the interface, as fe80::1%em0.',
+          zone: true,
+        }),
+      ),
+    }),
+    ...basic('Name servers', {
+      gc_nameserver1: titled('First name server', nameServer('First name server.')),
+      gc_nameserver2: titled('Second name server', nameServer('Second name server.')),
+      gc_nameserver3: titled('Third name server', nameServer('Third name server.')),
+    }),
+    ...advanced('Start', {
+      gc_netwait_enabled: titled(
+        'Wait for the network',
+        flag(false, {
+          description: 'Whether services start only when one of gc_netwait_ip answers, or after one minute.',
+        }),
+      ),
+      gc_netwait_ip: titled(
+        'Addresses to wait for',
+        refine(
+          text({
+            description: 'Addresses to wait for, separated by spaces; the gateways when empty. One answer is enough.',
+            max: 300,
+          }),
+          (value) => {
+            const invalid = words(value).find((address) => parseIp(address) === undefined);
+            return invalid === undefined ? undefined : `Expected an IP address, got ${quote(invalid)}.`;
+          },
+        ),
+      ),
+    }),
+    ...advanced('Names', {
+      gc_hosts: titled(
+        'Hosts file',
         text({
-          description:
-            'Shared host name of a high-availability pair. It is always null: Holdfast runs on single machines.',
+          description: 'Additional lines of /etc/hosts: an address, then names.',
+          max: 65_536,
+          multiline: true,
         }),
       ),
-    ),
-    gc_ipv4gateway: addressOf(4, { description: 'Default gateway for IPv4.' }),
-    gc_ipv6gateway: addressOf(6, {
-      description: 'Default gateway for IPv6. A link-local address requires the interface, as fe80::1%em0.',
-      zone: true,
     }),
-    gc_nameserver1: nameServer('First name server.'),
-    gc_nameserver2: nameServer('Second name server.'),
-    gc_nameserver3: nameServer('Third name server.'),
-    gc_netwait_enabled: flag(false, {
-      description: 'Whether services start only when one of gc_netwait_ip answers, or after one minute.',
-    }),
-    gc_netwait_ip: refine(
-      text({
-        description: 'Addresses to wait for, separated by spaces; the gateways when empty. One answer is enough.',
-        max: 300,
-      }),
-      (value) => {
-        const invalid = words(value).find((address) => parseIp(address) === undefined);
-        return invalid === undefined ? undefined : `Expected an IP address, got ${quote(invalid)}.`;
-      },
-    ),
-    gc_hosts: text({
-      description: 'Additional lines of /etc/hosts: an address, then names.',
-      max: 65_536,
-      multiline: true,
-    }),
-    gc_httpproxy: text({
-      description: 'HTTP proxy as host:port.',
-      max: 255,
-      pattern: /^(https?:\/\/)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(:\d{1,5})?\/?$/,
-      rule: 'Expected host:port, optionally after http://. A user name and a password are not supported: every program of the machine could read them.',
+    ...advanced('Proxy', {
+      gc_httpproxy: titled(
+        'HTTP proxy',
+        text({
+          description: 'HTTP proxy as host:port.',
+          max: 255,
+          pattern: /^(https?:\/\/)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:]+\])(:\d{1,5})?\/?$/,
+          rule: 'Expected host:port, optionally after http://. A user name and a password are not supported: every program of the machine could read them.',
+        }),
+      ),
     }),
   },
   // The network settings of the machine are taken over at installation. Its name servers are taken over only from

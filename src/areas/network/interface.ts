@@ -1,4 +1,16 @@
-import { choice, createOnly, flag, list, live, refine, required, text } from '../../engine/declare/fields.ts';
+import {
+  advanced,
+  basic,
+  choice,
+  createOnly,
+  flag,
+  list,
+  live,
+  refine,
+  required,
+  text,
+  titled,
+} from '../../engine/declare/fields.ts';
 import { addressOf } from '../../engine/declare/formats.ts';
 import { collection, type RecordOf, type Saving, type View } from '../../engine/declare/resource.ts';
 import {
@@ -12,6 +24,7 @@ import {
   parseNetwork,
   showIp,
 } from '../../lib/ip.ts';
+import { memo } from '../../lib/memo.ts';
 import { laggMember } from './lagginterfacemembers.ts';
 import { planMedium } from './media.ts';
 import { laggName, noSuchNic, plugged } from './nics.ts';
@@ -22,6 +35,7 @@ const masks4 = ['', ...Array.from({ length: 32 }, (_, index) => String(index + 1
 const masks6 = ['', ...Array.from({ length: 33 }, (_, index) => String(4 * index))];
 
 export const networkInterface = collection('network/interface', {
+  shortName: 'interface',
   title: 'network interface',
   description: 'Configuration of a network interface. Holdfast does not change an interface without a record.',
   order: ['int_interface'],
@@ -29,40 +43,75 @@ export const networkInterface = collection('network/interface', {
   fields: {
     int_name: required(text({ description: 'Display name of the interface.', max: 120 })),
     int_interface: createOnly(required(text({ description: 'Device name of the interface.', max: 15 }))),
-    int_ipv4address: addressOf(4, { description: 'IPv4 address.' }),
-    int_v4netmaskbit: choice(masks4, {
-      description: 'Prefix length of the IPv4 address.',
-      initial: '',
+    ...basic('IPv4', {
+      int_ipv4address: titled('IPv4 address', addressOf(4, { description: 'IPv4 address.' })),
+      int_v4netmaskbit: titled(
+        'IPv4 prefix length',
+        choice(masks4, {
+          description: 'Prefix length of the IPv4 address.',
+          initial: '',
+        }),
+      ),
     }),
-    int_ipv6address: addressOf(6, { description: 'IPv6 address.' }),
-    int_v6netmaskbit: choice(masks6, {
-      description: 'Prefix length of the IPv6 address.',
-      initial: '',
+    ...basic('IPv6', {
+      int_ipv6address: titled('IPv6 address', addressOf(6, { description: 'IPv6 address.' })),
+      int_v6netmaskbit: titled(
+        'IPv6 prefix length',
+        choice(masks6, {
+          description: 'Prefix length of the IPv6 address.',
+          initial: '',
+        }),
+      ),
     }),
-    int_dhcp: flag(false, {
-      description: 'Whether the IPv4 address is configured by DHCP. Only one interface can use DHCP.',
+    ...basic('Automatic', {
+      int_dhcp: titled(
+        'IPv4 by DHCP',
+        flag(false, {
+          description: 'Whether the IPv4 address is configured by DHCP. Only one interface can use DHCP.',
+        }),
+      ),
+      int_ipv6auto: titled(
+        'IPv6 by autoconfiguration',
+        flag(false, {
+          description:
+            'Whether IPv6 addresses are configured from router advertisements. Only one interface can use them.',
+        }),
+      ),
     }),
-    int_ipv6auto: flag(false, {
-      description: 'Whether IPv6 addresses are configured from router advertisements. Only one interface can use them.',
+    ...advanced('Media', {
+      int_options: titled(
+        'Media options',
+        refine(text({ description: `Options of ifconfig: ${optionWords}.`, max: 120 }), (value) => {
+          const reading = readOptions(value);
+          return 'wrong' in reading ? reading.wrong : undefined;
+        }),
+      ),
     }),
-    int_options: refine(text({ description: `Options of ifconfig: ${optionWords}.`, max: 120 }), (value) => {
-      const reading = readOptions(value);
-      return 'wrong' in reading ? reading.wrong : undefined;
-    }),
-    int_aliases: list(text({ description: 'An address with its prefix length, as 192.0.2.7/32.', max: 49 }), {
-      description: 'Additional IPv4 and IPv6 addresses.',
-      max: 256,
-    }),
-    int_media_status: live(
-      text({ description: 'Active, No carrier, or Unknown when the state cannot be determined.' }),
-    ),
-    ipv4_addresses: live(
-      list(text({ description: 'An address with its prefix length.' }), { description: 'The current IPv4 addresses.' }),
-    ),
-    ipv6_addresses: live(
-      list(text({ description: 'An address with its prefix length.' }), {
-        description: 'The current IPv6 addresses, without link-local ones.',
+    ...advanced('Further addresses', {
+      int_aliases: list(text({ description: 'An address with its prefix length, as 192.0.2.7/32.', max: 49 }), {
+        description: 'Additional IPv4 and IPv6 addresses.',
+        max: 256,
       }),
+    }),
+    int_media_status: titled(
+      'Link',
+      live(text({ description: 'Active, No carrier, or Unknown when the state cannot be determined.' })),
+    ),
+    ipv4_addresses: titled(
+      'IPv4 addresses',
+      live(
+        list(text({ description: 'An address with its prefix length.' }), {
+          description: 'The current IPv4 addresses.',
+        }),
+      ),
+    ),
+    ipv6_addresses: titled(
+      'IPv6 addresses',
+      live(
+        list(text({ description: 'An address with its prefix length.' }), {
+          description: 'The current IPv6 addresses, without link-local ones.',
+        }),
+      ),
     ),
   },
   unique: [{ fields: ['int_interface'], description: 'A record for this interface already exists.' }],
@@ -140,18 +189,8 @@ function aliasesAfter(before: readonly string[], sent: readonly string[]): reado
   ]);
 }
 
-/** Parsed addresses of each record. Records are immutable values, so each one is parsed only once. */
-const parsed = new WeakMap<Interface, readonly Network[]>();
-
-/** The static addresses of an interface. */
-export function addressesOf(record: Interface): readonly Network[] {
-  let addresses = parsed.get(record);
-  if (addresses === undefined) {
-    addresses = readAddresses(record);
-    parsed.set(record, addresses);
-  }
-  return addresses;
-}
+/** The static addresses of an interface. Records are immutable values, so each one is parsed only once. */
+export const addressesOf = memo(readAddresses);
 
 function readAddresses({
   int_ipv4address,

@@ -1,4 +1,5 @@
 import {
+  advanced,
   field,
   good,
   hidden,
@@ -9,6 +10,7 @@ import {
   refine,
   required,
   text,
+  titled,
   wrong,
 } from '../../engine/declare/fields.ts';
 import { collection, type Draft } from '../../engine/declare/resource.ts';
@@ -33,14 +35,18 @@ const name = field({
 });
 
 export const vlan = collection('network/vlan', {
+  shortName: 'vlan',
   title: 'VLAN',
   description: 'A virtual network on a network interface, identified by its tag.',
   order: ['vlan_vint'],
   fields: {
-    vlan_vint: required(name),
-    vlan_pint: required(
-      onMachine(text({ description: 'Parent interface.', max: 15 }), (name, { network }) =>
-        network.links.some((link) => link.name === name) ? undefined : noSuchNic(name),
+    vlan_vint: titled('Name', required(name)),
+    vlan_pint: titled(
+      'Parent interface',
+      required(
+        onMachine(text({ description: 'Parent interface.', max: 15 }), (name, { network }) =>
+          network.links.some((link) => link.name === name) ? undefined : noSuchNic(name),
+        ),
       ),
     ),
     vlan_tag: required(
@@ -50,7 +56,12 @@ export const vlan = collection('network/vlan', {
       }),
     ),
     vlan_description: text({ description: 'Description.', max: 120 }),
-    vlan_pcp: nullable(integer({ description: 'Priority (PCP) of sent frames.', min: 0, max: 7 })),
+    ...advanced('Priority', {
+      vlan_pcp: titled(
+        'Priority class',
+        nullable(integer({ description: 'Priority (PCP) of sent frames.', min: 0, max: 7 })),
+      ),
+    }),
     vlan_row: hidden(
       nullable(
         reference('network/interface', {
@@ -69,7 +80,11 @@ export const vlan = collection('network/vlan', {
       before?.vlan_row === undefined || before.vlan_row === null
         ? undefined
         : draft.get(networkInterface, before.vlan_row);
-    if (row === undefined) return { vlan_row: rowFor(record.vlan_vint, '', draft) };
+    if (row === undefined) {
+      // A second VLAN of the name is refused by the field that the client sent, not by that of a second interface.
+      const known = draft.find(networkInterface, 'int_interface', record.vlan_vint)?.id;
+      return { vlan_row: known ?? rowFor(record.vlan_vint, '', draft) };
+    }
     if (before !== undefined && before.vlan_vint !== record.vlan_vint) {
       const int_name = row.int_name === before.vlan_vint ? record.vlan_vint : row.int_name;
       draft.update(networkInterface, row.id, { int_name }, { int_interface: record.vlan_vint });
