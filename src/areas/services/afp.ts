@@ -1,48 +1,97 @@
-import { choice, flag, integer, list, nullable, refine, required } from '../../engine/declare/fields.ts';
+import {
+  advanced,
+  basic,
+  choice,
+  flag,
+  integer,
+  list,
+  nullable,
+  refine,
+  required,
+  titled,
+} from '../../engine/declare/fields.ts';
 import { configLines, ownAddress, userName, volumePath } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
-import { globalParameters } from './afp-parameters.ts';
+import { globalParameters } from './afp.vocabulary.ts';
 import { service, tcp } from './service.ts';
 
 export const afpSettings = singleton('services/afp', {
+  shortName: 'service/afp',
   title: 'AFP settings',
   description: 'How netatalk serves all AFP shares.',
   fields: {
-    afp_srv_guest: flag(false, { description: 'Whether clients may connect without an account.' }),
-    afp_srv_guest_user: refine(userName({ description: 'Account that guests work as.', initial: 'nobody' }), (name) =>
-      name === 'root' ? 'Expected an account other than root.' : undefined,
-    ),
-    afp_srv_bindip: list(required(ownAddress({ description: 'An address of the machine.' })), {
-      description: 'Addresses the server listens on and announces; all when empty.',
-      max: 16,
-    }),
-    afp_srv_connections_limit: integer({
-      description: 'Clients that may be connected at once.',
-      min: 1,
-      max: 1000,
-      initial: 50,
-    }),
-    afp_srv_dbpath: nullable(
-      refine(
-        volumePath({ description: 'Folder of the CNID databases; the default of the system when null.', isMade: true }),
-        pathProblem,
+    ...basic('Guests', {
+      afp_srv_guest: titled(
+        'Allow guests',
+        flag(false, { description: 'Whether clients may connect without an account.' }),
       ),
-    ),
-    afp_srv_global_aux: afpLines({
-      description: 'Additional lines of the section [Global] of afp.conf.',
-      known: globalParameters,
+      afp_srv_guest_user: titled(
+        'Guest account',
+        refine(userName({ description: 'Account that guests work as.', initial: 'nobody' }), (name) =>
+          name === 'root' ? 'Expected an account other than root.' : undefined,
+        ),
+      ),
     }),
-    // Not listed in the document (gaps 8.2).
-    afp_srv_map_acls: choice(['rights', 'mode', 'none'], {
-      description:
-        'How clients see ACLs: rights maps them to effective rights, mode also to the Unix mode, none hides them.',
-      initial: 'rights',
+    ...advanced('Network', {
+      afp_srv_bindip: titled(
+        'Addresses',
+        list(required(ownAddress({ description: 'An address of the machine.' })), {
+          description: 'Addresses the server listens on and announces; all when empty.',
+          max: 16,
+        }),
+      ),
+      afp_srv_connections_limit: titled(
+        'Limit of connections',
+        integer({
+          description: 'Clients that may be connected at once.',
+          min: 1,
+          max: 1000,
+          initial: 50,
+        }),
+      ),
     }),
-    afp_srv_chmod_request: choice(['preserve', 'simple', 'ignore'], {
-      description:
-        'How a client changes permissions: preserve keeps ACLs, simple may lose them, ignore changes nothing.',
-      initial: 'preserve',
+    ...advanced('Files', {
+      afp_srv_dbpath: titled(
+        'Database folder',
+        nullable(
+          refine(
+            volumePath({
+              description: 'Folder of the CNID databases; the default of the system when null.',
+              isMade: true,
+            }),
+            pathProblem,
+          ),
+        ),
+      ),
+    }),
+    ...advanced('Further', {
+      afp_srv_global_aux: titled(
+        'Additional lines',
+        afpLines({
+          description: 'Additional lines of the section [Global] of afp.conf.',
+          known: globalParameters,
+        }),
+      ),
+    }),
+    ...advanced('Files', {
+      // Not listed in the document (gaps 8.2).
+      afp_srv_map_acls: titled(
+        'Access control lists',
+        choice(['rights', 'mode', 'none'], {
+          description:
+            'How clients see ACLs: rights maps them to effective rights, mode also to the Unix mode, none hides them.',
+          initial: 'rights',
+        }),
+      ),
+      afp_srv_chmod_request: titled(
+        'Changes of permissions',
+        choice(['preserve', 'simple', 'ignore'], {
+          description:
+            'How a client changes permissions: preserve keeps ACLs, simple may lose them, ignore changes nothing.',
+          initial: 'preserve',
+        }),
+      ),
     }),
   },
 });

@@ -1,4 +1,4 @@
-import { choice, flag, integer, refine, secret, text } from '../../engine/declare/fields.ts';
+import { advanced, basic, choice, flag, integer, refine, secret, text, titled } from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { service } from './service.ts';
@@ -48,36 +48,65 @@ export const discontinuedProviders: readonly string[] = [
 ];
 
 export const dynamicDnsSettings = singleton('services/dynamicdns', {
+  shortName: 'service/dynamicdns',
   title: 'dynamic DNS settings',
   description: 'Which dynamic DNS provider receives the address of the machine when it changes.',
   fields: {
-    ddns_provider: choice(providers, {
-      description: 'The provider; custom uses ddns_custom_ddns_server and ddns_custom_ddns_path.',
-      initial: 'dyndns@3322.org',
+    ...basic('Provider', {
+      ddns_provider: choice(providers, {
+        description: 'The provider; custom uses ddns_custom_ddns_server and ddns_custom_ddns_path.',
+        initial: 'dyndns@3322.org',
+      }),
     }),
-    ddns_checkip_ssl: flag(false, { description: 'Whether the public address is looked up by HTTPS.' }),
-    ddns_checkip_server: server(
-      'Host that answers with the public address of its client, with an optional port; the default of the provider when empty.',
-    ),
-    ddns_checkip_path: path('Path of the address lookup on that host.'),
-    ddns_ssl: flag(false, { description: 'Whether updates are sent to the provider by HTTPS.' }),
-    ddns_custom_ddns_server: server('Host of a custom provider, with an optional port.'),
-    ddns_custom_ddns_path: path(
-      'Path and query of an update at a custom provider; %h is the domain, %i the address, %u the user name, %p the password.',
-    ),
-    ddns_domain: text({
-      description: 'Domains to update, separated by commas, semicolons or spaces.',
-      max: 120,
-      pattern: /^[A-Za-z0-9._,; @*-]+$/,
-      rule: 'Expected domain names separated by commas, semicolons or spaces.',
+    ...advanced('Own address', {
+      ddns_checkip_ssl: titled(
+        'Ask by HTTPS',
+        flag(false, { description: 'Whether the public address is looked up by HTTPS.' }),
+      ),
+      ddns_checkip_server: titled(
+        'Server to ask',
+        server(
+          'Host that answers with the public address of its client, with an optional port; the default of the provider when empty.',
+        ),
+      ),
+      ddns_checkip_path: titled('Path to ask', path('Path of the address lookup on that host.')),
     }),
-    ddns_username: text({ description: 'User name at the provider.', max: 120 }),
-    ddns_password: secret(text({ description: 'Password at the provider.', max: 120, untrimmed: true })),
-    ddns_period: integer({
-      description: 'Seconds between two lookups of the public address.',
-      min: 30,
-      max: 864_000,
-      initial: 300,
+    ...advanced('Provider', {
+      ddns_ssl: titled('HTTPS', flag(false, { description: 'Whether updates are sent to the provider by HTTPS.' })),
+      ddns_custom_ddns_server: titled(
+        'Server of another provider',
+        server('Host of a custom provider, with an optional port.'),
+      ),
+      ddns_custom_ddns_path: titled(
+        'Path of another provider',
+        path(
+          'Path and query of an update at a custom provider; %h is the domain, %i the address, %u the user name, %p the password.',
+        ),
+      ),
+    }),
+    ...basic('Account', {
+      ddns_domain: titled(
+        'Names',
+        text({
+          description: 'Domains to update, separated by commas, semicolons or spaces.',
+          max: 120,
+          pattern: /^[A-Za-z0-9._,; @*-]+$/,
+          rule: 'Expected domain names separated by commas, semicolons or spaces.',
+        }),
+      ),
+      ddns_username: titled('User name', text({ description: 'User name at the provider.', max: 120 })),
+      ddns_password: secret(text({ description: 'Password at the provider.', max: 120, untrimmed: true })),
+    }),
+    ...advanced('Times', {
+      ddns_period: titled(
+        'Interval',
+        integer({
+          description: 'Seconds between two lookups of the public address.',
+          min: 30,
+          max: 864_000,
+          initial: 300,
+        }),
+      ),
     }),
   },
   check({ record, before, issues }) {

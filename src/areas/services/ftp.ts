@@ -1,10 +1,22 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { choice, flag, integer, nullable, reference, refine, secret, text } from '../../engine/declare/fields.ts';
+import {
+  advanced,
+  basic,
+  choice,
+  flag,
+  integer,
+  nullable,
+  reference,
+  refine,
+  secret,
+  text,
+  titled,
+} from '../../engine/declare/fields.ts';
 import { configLines, port, umask, volumePath } from '../../engine/declare/formats.ts';
 import { type RecordOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
-import { certificate, pairOf } from '../system/certificate.ts';
-import { tlsProblem } from '../system/x509.ts';
+import { certificate, pairOf } from '../certificates/certificate.ts';
+import { tlsProblem } from '../certificates/x509.ts';
 import { service, tcp } from './service.ts';
 
 export const tlsPolicies = [
@@ -24,128 +36,252 @@ export const tlsPolicies = [
 const lenientPolicies: readonly string[] = ['off', 'data', '!data'];
 
 export const ftpSettings = singleton('services/ftp', {
+  shortName: 'service/ftp',
   title: 'FTP settings',
   description: 'How the FTP server serves the volumes.',
   fields: {
-    ftp_port: port({ description: 'TCP port the server listens on.', initial: 21 }),
-    ftp_clients: integer({
-      description: 'Maximum number of clients at the same time.',
-      min: 1,
-      max: 10_000,
-      initial: 32,
-    }),
-    ftp_ipconnections: integer({
-      description: 'Maximum number of connections from one address; 0 sets no limit.',
-      min: 0,
-      max: 1000,
-      initial: 0,
-    }),
-    ftp_loginattempt: integer({
-      description: 'Failed logins after which the server closes the connection; 0 sets no limit.',
-      min: 0,
-      max: 1000,
-      initial: 3,
-    }),
-    ftp_timeout: integer({
-      description: 'Idle seconds after which the server closes the connection; 0 sets no limit.',
-      min: 0,
-      max: 10_000,
-      initial: 120,
-    }),
-    ftp_rootlogin: flag(false, { description: 'Whether root may log in.' }),
-    ftp_onlyanonymous: flag(false, {
-      description:
-        'Whether anonymous clients may log in, to ftp_anonpath. Accounts may then log in only when ftp_onlylocal is true.',
-    }),
-    ftp_anonpath: nullable(volumePath({ description: 'Folder for anonymous clients.' })),
-    ftp_onlylocal: flag(false, { description: 'Whether accounts may log in when ftp_onlyanonymous is true.' }),
-    ftp_banner: text({ description: 'Message that clients receive when they connect.', max: 120 }),
-    ftp_filemask: umask({ description: 'Permission bits that a new file does not get.', initial: '077' }),
-    ftp_dirmask: umask({ description: 'Permission bits that a new folder does not get.', initial: '077' }),
-    ftp_fxp: flag(false, {
-      description: 'Whether files may be transferred directly between this server and another one (FXP).',
-    }),
-    ftp_resume: flag(false, { description: 'Whether clients may resume interrupted transfers.' }),
-    ftp_defaultroot: flag(false, { description: 'Whether accounts are restricted to their home folders.' }),
-    ftp_ident: flag(false, { description: 'Whether the server identifies clients by the ident protocol.' }),
-    ftp_reversedns: flag(false, { description: 'Whether client addresses are resolved to names.' }),
-    ftp_masqaddress: text({
-      description: 'Address or host name that the server announces for passive transfers, for a server behind NAT.',
-      max: 120,
-      pattern: /^[A-Za-z0-9.:_-]+$/,
-      rule: 'Expected an address or a host name.',
-    }),
-    ftp_passiveportsmin: passivePort('First port for passive transfers; with 0 the server chooses.'),
-    ftp_passiveportsmax: passivePort('Last port for passive transfers; with 0 the server chooses.'),
-    ftp_localuserbw: bandwidth('Upload bandwidth of an account'),
-    ftp_localuserdlbw: bandwidth('Download bandwidth of an account'),
-    ftp_anonuserbw: bandwidth('Upload bandwidth of an anonymous client'),
-    ftp_anonuserdlbw: bandwidth('Download bandwidth of an anonymous client'),
-    ftp_tls: flag(false, {
-      description: 'Whether TLS is enabled. It requires ftp_ssltls_certificate or ftp_ssltls_certfile.',
-    }),
-    ftp_tls_policy: choice(tlsPolicies, {
-      description: 'What must be protected by TLS: on is everything, off is nothing, other values name the channels.',
-      initial: 'on',
-    }),
-    ftp_ssltls_certfile: secret(
-      text({
-        description:
-          'Name of a certificate, which sets ftp_ssltls_certificate; or a certificate and its private key, both in PEM.',
-        multiline: true,
-        max: 65_536,
+    ...basic('Connections', {
+      ftp_port: port({ description: 'TCP port the server listens on.', initial: 21 }),
+      ftp_clients: integer({
+        description: 'Maximum number of clients at the same time.',
+        min: 1,
+        max: 10_000,
+        initial: 32,
       }),
-    ),
-    // The public sources name the certificate by this field (gaps 8.6).
-    ftp_ssltls_certificate: nullable(
-      reference('system/certificate', {
-        description: 'Id of a certificate with a private key.',
-        onRemove: { becomes: null },
-        holds: ({ ftp_tls, ftp_ssltls_certfile }) =>
-          ftp_tls === true && !isPem(String(ftp_ssltls_certfile))
-            ? 'The FTP server uses this certificate for TLS. Before you delete it, set ftp_ssltls_certificate to another certificate or ftp_tls to false.'
-            : undefined,
+      ftp_ipconnections: titled(
+        'Connections of one address',
+        integer({
+          description: 'Maximum number of connections from one address; 0 sets no limit.',
+          min: 0,
+          max: 1000,
+          initial: 0,
+        }),
+      ),
+    }),
+    ...advanced('Connections', {
+      ftp_loginattempt: titled(
+        'Login attempts',
+        integer({
+          description: 'Failed logins after which the server closes the connection; 0 sets no limit.',
+          min: 0,
+          max: 1000,
+          initial: 3,
+        }),
+      ),
+      ftp_timeout: integer({
+        description: 'Idle seconds after which the server closes the connection; 0 sets no limit.',
+        min: 0,
+        max: 10_000,
+        initial: 120,
       }),
-    ),
-    ftp_tls_opt_allow_client_renegotiations: flag(false, {
-      description: 'Whether a client may renegotiate the session.',
     }),
-    ftp_tls_opt_allow_dot_login: flag(false, {
-      description: "Whether a client certificate listed in the account's .tlslogin logs in without a password.",
+    ...basic('Access', {
+      ftp_rootlogin: titled('Allow root', flag(false, { description: 'Whether root may log in.' })),
+      ftp_onlyanonymous: titled(
+        'Anonymous access',
+        flag(false, {
+          description:
+            'Whether anonymous clients may log in, to ftp_anonpath. Accounts may then log in only when ftp_onlylocal is true.',
+        }),
+      ),
+      ftp_anonpath: titled('Anonymous folder', nullable(volumePath({ description: 'Folder for anonymous clients.' }))),
+      ftp_onlylocal: titled(
+        'Local accounts',
+        flag(false, { description: 'Whether accounts may log in when ftp_onlyanonymous is true.' }),
+      ),
+      ftp_banner: text({ description: 'Message that clients receive when they connect.', max: 120 }),
     }),
-    ftp_tls_opt_allow_per_user: flag(false, {
-      description: 'Whether accounts can have their own TLS policy. It requires the policy off, data or !data.',
+    ...advanced('Permissions', {
+      ftp_filemask: titled(
+        'Mask of files',
+        umask({ description: 'Permission bits that a new file does not get.', initial: '077' }),
+      ),
+      ftp_dirmask: titled(
+        'Mask of folders',
+        umask({ description: 'Permission bits that a new folder does not get.', initial: '077' }),
+      ),
     }),
-    ftp_tls_opt_common_name_required: flag(false, {
-      description: 'Whether the common name of a client certificate must be the host name of the client.',
+    ...advanced('Transfers', {
+      ftp_fxp: titled(
+        'Server-to-server transfers',
+        flag(false, {
+          description: 'Whether files may be transferred directly between this server and another one (FXP).',
+        }),
+      ),
+      ftp_resume: titled(
+        'Resume uploads',
+        flag(false, { description: 'Whether clients may resume interrupted transfers.' }),
+      ),
     }),
-    ftp_tls_opt_dns_name_required: flag(false, {
-      description: 'Whether a DNS name in a client certificate must be the host name of the client.',
+    ...basic('Access', {
+      ftp_defaultroot: titled(
+        'Confine to home folders',
+        flag(false, { description: 'Whether accounts are restricted to their home folders.' }),
+      ),
     }),
-    ftp_tls_opt_enable_diags: flag(false, { description: 'Whether each step of the TLS handshake is logged.' }),
-    ftp_tls_opt_export_cert_data: flag(false, {
-      description: 'Whether the environment of the session contains the certificates of both sides.',
+    ...advanced('Connections', {
+      ftp_ident: titled(
+        'Ask ident',
+        flag(false, { description: 'Whether the server identifies clients by the ident protocol.' }),
+      ),
+      ftp_reversedns: titled(
+        'Look up names of clients',
+        flag(false, { description: 'Whether client addresses are resolved to names.' }),
+      ),
+      ftp_masqaddress: titled(
+        'Public address',
+        text({
+          description: 'Address or host name that the server announces for passive transfers, for a server behind NAT.',
+          max: 120,
+          pattern: /^[A-Za-z0-9.:_-]+$/,
+          rule: 'Expected an address or a host name.',
+        }),
+      ),
+      ftp_passiveportsmin: titled(
+        'First passive port',
+        passivePort('First port for passive transfers; with 0 the server chooses.'),
+      ),
+      ftp_passiveportsmax: titled(
+        'Last passive port',
+        passivePort('Last port for passive transfers; with 0 the server chooses.'),
+      ),
     }),
-    ftp_tls_opt_ip_address_required: flag(false, {
-      description: 'Whether an IP address in a client certificate must be the address of the client.',
+    ...advanced('Bandwidth', {
+      ftp_localuserbw: titled('Uploads of accounts', bandwidth('Upload bandwidth of an account')),
+      ftp_localuserdlbw: titled('Downloads of accounts', bandwidth('Download bandwidth of an account')),
+      ftp_anonuserbw: titled('Anonymous uploads', bandwidth('Upload bandwidth of an anonymous client')),
+      ftp_anonuserdlbw: titled('Anonymous downloads', bandwidth('Download bandwidth of an anonymous client')),
     }),
-    ftp_tls_opt_no_cert_request: flag(false, {
-      description:
-        'Whether the server never requests client certificates; otherwise it does when an option checks them.',
+    ...basic('TLS', {
+      ftp_tls: titled(
+        'TLS',
+        flag(false, {
+          description: 'Whether TLS is enabled. It requires ftp_ssltls_certificate or ftp_ssltls_certfile.',
+        }),
+      ),
+      ftp_tls_policy: titled(
+        'TLS policy',
+        choice(tlsPolicies, {
+          description:
+            'What must be protected by TLS: on is everything, off is nothing, other values name the channels.',
+          initial: 'on',
+        }),
+      ),
     }),
-    ftp_tls_opt_no_empty_fragments: flag(false, {
-      description: 'Whether empty TLS fragments, an old protection that some clients cannot handle, are disabled.',
+    ...advanced('TLS', {
+      ftp_ssltls_certfile: titled(
+        'Certificate and key in PEM',
+        secret(
+          text({
+            description:
+              'Name of a certificate, which sets ftp_ssltls_certificate; or a certificate and its private key, both in PEM.',
+            multiline: true,
+            max: 65_536,
+          }),
+        ),
+      ),
     }),
-    ftp_tls_opt_no_session_reuse_required: flag(false, {
-      description: 'Whether data connections may use a new TLS session.',
+    ...basic('TLS', {
+      // The public sources name the certificate by this field (gaps 8.6).
+      ftp_ssltls_certificate: titled(
+        'Certificate',
+        nullable(
+          reference('system/certificate', {
+            description: 'Id of a certificate with a private key.',
+            onRemove: { becomes: null },
+            holds: ({ ftp_tls, ftp_ssltls_certfile }) =>
+              ftp_tls === true && !isPem(String(ftp_ssltls_certfile))
+                ? 'The FTP server uses this certificate for TLS. Before you delete it, set ftp_ssltls_certificate to another certificate or ftp_tls to false.'
+                : undefined,
+          }),
+        ),
+      ),
     }),
-    ftp_tls_opt_stdenvvars: flag(false, {
-      description: 'Whether the environment of the session contains variables about TLS.',
+    ...advanced('TLS options', {
+      ftp_tls_opt_allow_client_renegotiations: titled(
+        'Allow renegotiation',
+        flag(false, {
+          description: 'Whether a client may renegotiate the session.',
+        }),
+      ),
+      ftp_tls_opt_allow_dot_login: titled(
+        'Login by certificate',
+        flag(false, {
+          description: "Whether a client certificate listed in the account's .tlslogin logs in without a password.",
+        }),
+      ),
+      ftp_tls_opt_allow_per_user: titled(
+        'Policy by user',
+        flag(false, {
+          description: 'Whether accounts can have their own TLS policy. It requires the policy off, data or !data.',
+        }),
+      ),
+      ftp_tls_opt_common_name_required: titled(
+        'Require the host name',
+        flag(false, {
+          description: 'Whether the common name of a client certificate must be the host name of the client.',
+        }),
+      ),
+      ftp_tls_opt_dns_name_required: titled(
+        'Require the DNS name',
+        flag(false, {
+          description: 'Whether a DNS name in a client certificate must be the host name of the client.',
+        }),
+      ),
+      ftp_tls_opt_enable_diags: titled(
+        'Diagnostic log',
+        flag(false, { description: 'Whether each step of the TLS handshake is logged.' }),
+      ),
+      ftp_tls_opt_export_cert_data: titled(
+        'Export certificates',
+        flag(false, {
+          description: 'Whether the environment of the session contains the certificates of both sides.',
+        }),
+      ),
+      ftp_tls_opt_ip_address_required: titled(
+        'Require the address',
+        flag(false, {
+          description: 'Whether an IP address in a client certificate must be the address of the client.',
+        }),
+      ),
+      ftp_tls_opt_no_cert_request: titled(
+        'Do not ask for certificates',
+        flag(false, {
+          description:
+            'Whether the server never requests client certificates; otherwise it does when an option checks them.',
+        }),
+      ),
+      ftp_tls_opt_no_empty_fragments: titled(
+        'No empty fragments',
+        flag(false, {
+          description: 'Whether empty TLS fragments, an old protection that some clients cannot handle, are disabled.',
+        }),
+      ),
+      ftp_tls_opt_no_session_reuse_required: titled(
+        'Do not require session reuse',
+        flag(false, {
+          description: 'Whether data connections may use a new TLS session.',
+        }),
+      ),
+      ftp_tls_opt_stdenvvars: titled(
+        'Export variables',
+        flag(false, {
+          description: 'Whether the environment of the session contains variables about TLS.',
+        }),
+      ),
+      ftp_tls_opt_use_implicit_ssl: titled(
+        'Implicit TLS',
+        flag(false, {
+          description: 'Whether TLS is implicit: it begins with the connection, without a command.',
+        }),
+      ),
     }),
-    ftp_tls_opt_use_implicit_ssl: flag(false, {
-      description: 'Whether TLS is implicit: it begins with the connection, without a command.',
+    ...advanced('Further', {
+      ftp_options: titled(
+        'Additional lines',
+        configLines({ description: 'Additional lines for the server in proftpd.conf.' }),
+      ),
     }),
-    ftp_options: configLines({ description: 'Additional lines for the server in proftpd.conf.' }),
   },
   complete: ({ record, before, view }) => chosenCertificate(view, record, before),
   check({ record, before, view, issues }) {

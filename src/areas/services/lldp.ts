@@ -1,15 +1,19 @@
-import { flag, refine, text } from '../../engine/declare/fields.ts';
+import { flag, refine, text, titled } from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { service } from './service.ts';
 
 export const lldpSettings = singleton('services/lldp', {
+  shortName: 'service/lldp',
   title: 'LLDP settings',
   description:
     'What the machine announces to its network neighbours by LLDP, and what it stores of their announcements.',
   fields: {
-    lldp_intdesc: flag(true, {
-      description: 'Whether the description of each network interface names the neighbour that it is connected to.',
-    }),
+    lldp_intdesc: titled(
+      'Descriptions of interfaces',
+      flag(true, {
+        description: 'Whether the description of each network interface names the neighbour that it is connected to.',
+      }),
+    ),
     lldp_country: text({
       description: 'Country of the machine: two letters of ISO 3166.',
       max: 2,

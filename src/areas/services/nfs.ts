@@ -1,36 +1,84 @@
-import { flag, integer, list, nullable, required } from '../../engine/declare/fields.ts';
+import { advanced, basic, flag, integer, list, nullable, required, titled } from '../../engine/declare/fields.ts';
 import { ownAddress, port } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import { service, tcp, udp } from './service.ts';
 
 export const nfsSettings = singleton('services/nfs', {
+  shortName: 'service/nfs',
   title: 'NFS settings',
   description: 'How the NFS server serves the NFS shares.',
   fields: {
-    nfs_srv_servers: integer({ description: 'Number of NFS server threads.', min: 1, max: 256, initial: 4 }),
-    nfs_srv_udp: flag(false, { description: 'Whether clients may connect by UDP.' }),
-    nfs_srv_allow_nonroot: flag(false, {
-      description: 'Whether clients may connect from non-privileged ports.',
+    nfs_srv_servers: titled(
+      'Threads',
+      integer({ description: 'Number of NFS server threads.', min: 1, max: 256, initial: 4 }),
+    ),
+    ...advanced('Protocol', {
+      nfs_srv_udp: titled('UDP', flag(false, { description: 'Whether clients may connect by UDP.' })),
     }),
-    nfs_srv_v4: flag(false, { description: 'Whether NFSv4 is served in addition to NFSv3.' }),
-    nfs_srv_v4_v3owner: flag(false, {
-      description: 'Whether NFSv4 identifies owners by number, as NFSv3 does, instead of by name.',
+    ...advanced('Access', {
+      nfs_srv_allow_nonroot: titled(
+        'Unprivileged ports',
+        flag(false, {
+          description: 'Whether clients may connect from non-privileged ports.',
+        }),
+      ),
     }),
-    nfs_srv_v4_krb: flag(false, { description: 'Whether shares without nfs_security require Kerberos.' }),
-    nfs_srv_bindip: list(required(ownAddress({ description: 'An address of the machine.' })), {
-      description: 'Addresses the server listens on; all when empty.',
-      max: 32,
+    ...basic('Protocol', {
+      nfs_srv_v4: titled(
+        'NFS version 4',
+        flag(false, { description: 'Whether NFSv4 is served in addition to NFSv3.' }),
+      ),
     }),
-    nfs_srv_mountd_port: nullable(port({ description: 'Port of mountd; chosen automatically when null.' })),
-    nfs_srv_rpcstatd_port: nullable(port({ description: 'Port of statd; chosen automatically when null.' })),
-    nfs_srv_rpclockd_port: nullable(port({ description: 'Port of lockd; chosen automatically when null.' })),
-    nfs_srv_16: flag(false, {
-      description: 'Whether the server looks up the groups of a user itself, which allows more than 16 groups.',
+    ...advanced('Protocol', {
+      nfs_srv_v4_v3owner: titled(
+        'Numeric owners in version 4',
+        flag(false, {
+          description: 'Whether NFSv4 identifies owners by number, as NFSv3 does, instead of by name.',
+        }),
+      ),
+      nfs_srv_v4_krb: titled(
+        'Require Kerberos',
+        flag(false, { description: 'Whether shares without nfs_security require Kerberos.' }),
+      ),
     }),
-    nfs_srv_mountd_log: flag(true, { description: 'Whether mountd logs mount requests.' }),
-    nfs_srv_statd_lockd_log: flag(false, {
-      description: 'Whether statd and lockd log their activity.',
+    ...advanced('Network', {
+      nfs_srv_bindip: titled(
+        'Addresses',
+        list(required(ownAddress({ description: 'An address of the machine.' })), {
+          description: 'Addresses the server listens on; all when empty.',
+          max: 32,
+        }),
+      ),
+      nfs_srv_mountd_port: titled(
+        'Port of mountd',
+        nullable(port({ description: 'Port of mountd; chosen automatically when null.' })),
+      ),
+      nfs_srv_rpcstatd_port: titled(
+        'Port of statd',
+        nullable(port({ description: 'Port of statd; chosen automatically when null.' })),
+      ),
+      nfs_srv_rpclockd_port: titled(
+        'Port of lockd',
+        nullable(port({ description: 'Port of lockd; chosen automatically when null.' })),
+      ),
+    }),
+    ...advanced('Access', {
+      nfs_srv_16: titled(
+        'More than 16 groups',
+        flag(false, {
+          description: 'Whether the server looks up the groups of a user itself, which allows more than 16 groups.',
+        }),
+      ),
+    }),
+    ...advanced('Log', {
+      nfs_srv_mountd_log: titled('Log of mountd', flag(true, { description: 'Whether mountd logs mount requests.' })),
+      nfs_srv_statd_lockd_log: titled(
+        'Log of statd and lockd',
+        flag(false, {
+          description: 'Whether statd and lockd log their activity.',
+        }),
+      ),
     }),
   },
   // Switching NFSv4 off also resets nfs_srv_v4_v3owner (gaps 8.8).

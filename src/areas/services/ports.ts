@@ -1,13 +1,17 @@
-import type { Draft } from '../../engine/declare/resource.ts';
+import type { Draft, View } from '../../engine/declare/resource.ts';
 import type { Rule } from '../../engine/declare/rule.ts';
 import { services } from './index.ts';
 import { type Listener, type Service, specific, tcp } from './service.ts';
 import { isOn, serviceSwitch } from './services.ts';
 
-/** No two programs may listen on the same port. `own` is the port of Holdfast itself. */
-export function portRule(own: { readonly address: string; readonly port: number } | undefined): Rule {
-  const ownListener =
-    own === undefined || own.port === 0 ? undefined : { ...tcp(own.port), address: specific(own.address) };
+interface Address {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** No two programs may listen on the same port. `own` is the address of Holdfast itself, `further` those of its settings. */
+export function portRule(own: Address | undefined, further: (view: View) => readonly Address[]): Rule {
+  const fixed = own === undefined || own.port === 0 ? [] : [own];
   return {
     description: 'No two programs listen on one port.',
     reads: [serviceSwitch, ...services.flatMap(({ settings }) => settings ?? [])],
@@ -16,6 +20,10 @@ export function portRule(own: { readonly address: string; readonly port: number 
         .filter(({ resource }) => resource.path === serviceSwitch.path)
         .map(({ id }) => draft.get(serviceSwitch, id)?.srv_service);
       const taken = listenersOfAll(draft);
+      const ownListeners = [...fixed, ...further(draft)].map(({ address, port }) => ({
+        ...tcp(port),
+        address: specific(address),
+      }));
       for (const { service, listener, settings } of taken) {
         const isSet = settings !== undefined && changed.some(({ resource }) => resource.path === settings.path);
         if (!isSet && !switched.includes(service)) continue;
@@ -25,7 +33,7 @@ export function portRule(own: { readonly address: string; readonly port: number 
         const holder =
           other !== undefined
             ? `the service ${other.service}`
-            : ownListener !== undefined && conflict(ownListener, listener)
+            : ownListeners.some((one) => conflict(one, listener))
               ? 'Holdfast itself'
               : undefined;
         if (holder === undefined) continue;

@@ -20,6 +20,10 @@ export interface Service {
   listens(view: View): readonly Listener[];
   /** Those of its units that this machine uses. */
   units(installed: Facts['services']): readonly string[];
+  /** Whether there is what it works on. Without, its programs wait, and the service counts as stopped. */
+  hasWork(view: View, facts: Facts): boolean;
+  /** A consequence of switching it on that a client may not expect. */
+  note(view: View): string | undefined;
   /** Whether it can be switched on here, and whether it runs; undefined where that cannot be determined. */
   look(facts: Facts): { readonly isAvailable: boolean; readonly isRunning: boolean | undefined };
 }
@@ -41,6 +45,8 @@ interface ServiceSpec<F extends Fields> {
   readonly servesVolumes?: boolean;
   readonly listens?: readonly Listener[] | ((settings: RecordOf<F>) => readonly Listener[]);
   readonly units?: Service['units'];
+  readonly hasWork?: Service['hasWork'];
+  readonly note?: (settings: RecordOf<F>) => string | undefined;
   readonly look?: Service['look'];
 }
 
@@ -58,6 +64,8 @@ export function service<F extends Fields>(name: string, spec: ServiceSpec<F>): S
       return settings === undefined ? [] : listens(view.only(settings));
     },
     units,
+    hasWork: spec.hasWork ?? (() => true),
+    note: (view: View) => (settings === undefined ? undefined : spec.note?.(view.only(settings))),
     look: spec.look ?? (({ services }: Facts) => lookAtUnits(units(services), services)),
   });
 }

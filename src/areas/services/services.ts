@@ -1,9 +1,11 @@
-import { flag, live, readOnly, text } from '../../engine/declare/fields.ts';
+import { flag, live, readOnly, shortNamed, text, titled } from '../../engine/declare/fields.ts';
 import { collection, type View } from '../../engine/declare/resource.ts';
 import { services } from './index.ts';
 import type { Service } from './service.ts';
 
 export const serviceSwitch = collection('services/services', {
+  shortName: 'service',
+  otherNames: { smb: 'cifs', iscsi: 'iscsitarget' },
   title: 'service',
   description: 'Whether a service runs, now and after each boot.',
   verbs: ['list', 'read', 'update'],
@@ -11,11 +13,22 @@ export const serviceSwitch = collection('services/services', {
   filters: ['srv_service'],
   shows: ['services', 'targets'],
   fields: {
-    srv_service: readOnly(text({ description: 'Name of the service.' })),
-    srv_enable: flag(false, {
-      description: 'Whether the service runs. Switching it starts or stops its programs at once.',
-    }),
-    srv_state: live(text({ description: 'RUNNING, STOPPED, or UNKNOWN when the state cannot be determined.' })),
+    srv_service: shortNamed('name', readOnly(text({ description: 'Name of the service.' }))),
+    srv_enable: shortNamed(
+      'on',
+      titled(
+        'Enabled',
+        flag(false, {
+          description: 'Whether the service runs. Switching it starts or stops its programs at once.',
+        }),
+      ),
+    ),
+    srv_state: live(
+      text({
+        description:
+          'RUNNING, STOPPED, or UNKNOWN when the state cannot be determined. A service that waits because there is no UPS, disk or iSCSI target is STOPPED.',
+      }),
+    ),
   },
   // Services that run at installation keep running: above all SSH, by which the administrator may be connected.
   seed: (facts) =>
@@ -33,9 +46,12 @@ export const serviceSwitch = collection('services/services', {
         `The service ${record.srv_service} cannot be switched on: no program for it is available on this machine.`,
       );
   },
-  present({ srv_service }, { facts }) {
-    const isRunning = find(srv_service)?.look(facts).isRunning;
-    return { srv_state: isRunning === undefined ? 'UNKNOWN' : isRunning ? 'RUNNING' : 'STOPPED' };
+  note: ({ srv_service, srv_enable }, view) => (srv_enable ? find(srv_service)?.note(view) : undefined),
+  present({ srv_service }, { view, facts }) {
+    const one = find(srv_service);
+    const isRunning = one?.look(facts).isRunning;
+    if (one === undefined || isRunning === undefined) return { srv_state: 'UNKNOWN' };
+    return { srv_state: isRunning && one.hasWork(view, facts) ? 'RUNNING' : 'STOPPED' };
   },
 });
 

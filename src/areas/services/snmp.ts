@@ -1,4 +1,15 @@
-import { choice, flag, integer, nullable, refine, secret, text } from '../../engine/declare/fields.ts';
+import {
+  advanced,
+  basic,
+  choice,
+  flag,
+  integer,
+  nullable,
+  refine,
+  secret,
+  text,
+  titled,
+} from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { service, udp } from './service.ts';
 import { snmpLines } from './snmp-directives.ts';
@@ -7,6 +18,7 @@ import { snmpLines } from './snmp-directives.ts';
 const shortest = 8;
 
 export const snmpSettings = singleton('services/snmp', {
+  shortName: 'service/snmp',
   title: 'SNMP settings',
   description: 'Which monitoring systems may read the state of the machine by SNMP.',
   fields: {
@@ -17,44 +29,74 @@ export const snmpSettings = singleton('services/snmp', {
       pattern: /^([\w .-]+|[^\s@"\\]+@[^\s@"\\]+)$/,
       rule: 'Expected an email address, or letters, digits, spaces, dots, hyphens and underscores.',
     }),
-    snmp_traps: flag(false, {
-      description:
-        'Whether the server sends a trap about each request with wrong credentials to the trap hosts in snmp_options.',
-    }),
-    snmp_community: secret(
-      text({
-        description: 'Community string for read access by SNMP version 1 and 2c; empty disables these versions.',
-        initial: 'public',
-        max: 120,
-        pattern: /^[\w .-]+$/,
-        rule: 'Expected letters, digits, spaces, dots, hyphens and underscores.',
+    ...advanced('Traps', {
+      snmp_traps: flag(false, {
+        description:
+          'Whether the server sends a trap about each request with wrong credentials to the trap hosts in snmp_options.',
       }),
-    ),
-    snmp_options: snmpLines({ description: 'Additional lines of snmpd.conf.' }),
-    // From here on, fields are not listed in the document (gaps 8.11).
-    snmp_v3: flag(false, { description: 'Whether an SNMPv3 account has read access.' }),
-    snmp_v3_username: text({
-      description: 'User name of the SNMPv3 account.',
-      max: 20,
-      pattern: /^[^\s"\\]+$/,
-      rule: 'Expected a user name without spaces, quotes and backslashes.',
     }),
-    snmp_v3_authtype: choice(['SHA', 'MD5', ''], {
-      description: 'Authentication protocol of the SNMPv3 account; empty disables authentication.',
-      initial: 'SHA',
+    ...basic('Version 2c', {
+      snmp_community: secret(
+        text({
+          description: 'Community string for read access by SNMP version 1 and 2c; empty disables these versions.',
+          initial: 'public',
+          max: 120,
+          pattern: /^[\w .-]+$/,
+          rule: 'Expected letters, digits, spaces, dots, hyphens and underscores.',
+        }),
+      ),
     }),
-    snmp_v3_password: secret(passPhrase('Password of the SNMPv3 account.', 50)),
-    snmp_v3_privproto: nullable(
-      choice(['AES', 'DES'], { description: 'Encryption protocol of the SNMPv3 account; null disables encryption.' }),
-    ),
-    snmp_v3_privpassphrase: secret(nullable(passPhrase('Passphrase of the encryption.', 100))),
-    snmp_loglevel: integer({
-      description: 'Log level: 0 logs emergencies only, 7 logs everything.',
-      min: 0,
-      max: 7,
-      initial: 3,
+    ...advanced('Further', {
+      snmp_options: titled('Additional lines', snmpLines({ description: 'Additional lines of snmpd.conf.' })),
     }),
-    snmp_zilstat: flag(false, { description: 'Whether SNMP serves the counters of the ZFS intent log.' }),
+    ...advanced('Version 3', {
+      // From here on, fields are not listed in the document (gaps 8.11).
+      snmp_v3: titled('Version 3', flag(false, { description: 'Whether an SNMPv3 account has read access.' })),
+      snmp_v3_username: titled(
+        'User name',
+        text({
+          description: 'User name of the SNMPv3 account.',
+          max: 20,
+          pattern: /^[^\s"\\]+$/,
+          rule: 'Expected a user name without spaces, quotes and backslashes.',
+        }),
+      ),
+      snmp_v3_authtype: titled(
+        'Authentication',
+        choice(['SHA', 'MD5', ''], {
+          description: 'Authentication protocol of the SNMPv3 account; empty disables authentication.',
+          initial: 'SHA',
+        }),
+      ),
+      snmp_v3_password: titled('Password', secret(passPhrase('Password of the SNMPv3 account.', 50))),
+      snmp_v3_privproto: titled(
+        'Encryption',
+        nullable(
+          choice(['AES', 'DES'], {
+            description: 'Encryption protocol of the SNMPv3 account; null disables encryption.',
+          }),
+        ),
+      ),
+      snmp_v3_privpassphrase: titled(
+        'Encryption passphrase',
+        secret(nullable(passPhrase('Passphrase of the encryption.', 100))),
+      ),
+    }),
+    ...advanced('Further', {
+      snmp_loglevel: titled(
+        'Log level',
+        integer({
+          description: 'Log level: 0 logs emergencies only, 7 logs everything.',
+          min: 0,
+          max: 7,
+          initial: 3,
+        }),
+      ),
+      snmp_zilstat: titled(
+        'Statistics of the intent log',
+        flag(false, { description: 'Whether SNMP serves the counters of the ZFS intent log.' }),
+      ),
+    }),
   },
   check({ record, issues }) {
     if (!record.snmp_v3) {

@@ -1,4 +1,4 @@
-import { flag, refine, text } from '../../engine/declare/fields.ts';
+import { advanced, flag, refine, text, titled } from '../../engine/declare/fields.ts';
 import { ownAddress, port, umask, userName, volumePath } from '../../engine/declare/formats.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote, sentenceList, words } from '../../lib/text.ts';
@@ -21,27 +21,39 @@ const withValue = [
 const knownOptions = [...switches, ...withValue];
 
 export const tftpSettings = singleton('services/tftp', {
+  shortName: 'service/tftp',
   title: 'TFTP settings',
   description: 'How the TFTP server serves a folder, without authentication.',
   fields: {
-    tftp_directory: volumePath({ description: 'Folder that is served; an empty system folder until it is set.' }),
-    tftp_newfiles: flag(false, { description: 'Whether clients may upload new files.' }),
-    tftp_port: port({ description: 'UDP port the server listens on.', initial: 69 }),
-    tftp_username: userName({ description: 'Account the server works as.', initial: 'nobody' }),
-    tftp_umask: umask({ description: 'Permission bits that a new file does not get.', initial: '022' }),
-    tftp_options: refine(
-      text({
-        description: 'Additional arguments of the server.',
-        max: 120,
-        pattern: /^[\w ./:=-]+$/,
-        rule: 'Expected letters, digits, spaces and _ . / : = - only.',
-      }),
-      optionProblem,
+    tftp_directory: titled(
+      'Folder',
+      volumePath({ description: 'Folder that is served; an empty system folder until it is set.' }),
     ),
-    // Not listed in the document (gaps 8.13).
-    tftp_host: ownAddress({
-      description: 'Address the server listens on; 0.0.0.0 is every IPv4 address, :: every address.',
-      initial: '0.0.0.0',
+    tftp_newfiles: titled('Allow new files', flag(false, { description: 'Whether clients may upload new files.' })),
+    ...advanced('Server', {
+      tftp_port: port({ description: 'UDP port the server listens on.', initial: 69 }),
+      tftp_username: titled('User', userName({ description: 'Account the server works as.', initial: 'nobody' })),
+      tftp_umask: titled(
+        'Mask',
+        umask({ description: 'Permission bits that a new file does not get.', initial: '022' }),
+      ),
+      tftp_options: refine(
+        text({
+          description: 'Additional arguments of the server.',
+          max: 120,
+          pattern: /^[\w ./:=-]+$/,
+          rule: 'Expected letters, digits, spaces and _ . / : = - only.',
+        }),
+        optionProblem,
+      ),
+      // Not listed in the document (gaps 8.13).
+      tftp_host: titled(
+        'Address',
+        ownAddress({
+          description: 'Address the server listens on; 0.0.0.0 is every IPv4 address, :: every address.',
+          initial: '0.0.0.0',
+        }),
+      ),
     }),
   },
   check({ record, issues }) {

@@ -1,4 +1,4 @@
-import { integer, refine, required, secret, text } from '../../../engine/declare/fields.ts';
+import { advanced, basic, integer, refine, required, secret, text, titled } from '../../../engine/declare/fields.ts';
 import { collection, type RecordOf, type View } from '../../../engine/declare/resource.ts';
 
 const secretText = (description: string) =>
@@ -7,25 +7,38 @@ const secretText = (description: string) =>
   );
 
 export const iscsiCredential = collection('services/iscsi/authcredential', {
+  shortName: 'iscsi/credential',
   title: 'iSCSI credential',
   description: 'A CHAP user and secret. Portals and target groups refer to credentials by the number of their group.',
+  binned: true,
   order: ['iscsi_target_auth_tag'],
   fields: {
-    iscsi_target_auth_tag: integer({
-      description: 'Number of the group of credentials; several credentials may have the same number.',
-      min: 1,
-      max: 65535,
-      initial: 1,
-    }),
-    iscsi_target_auth_user: required(text({ description: 'User name of the initiator.', max: 120 })),
-    iscsi_target_auth_secret: required(secretText('CHAP secret of the initiator, 12 to 16 characters.')),
-    iscsi_target_auth_peeruser: text({
-      description: 'User name of the target, for mutual CHAP.',
-      max: 120,
-    }),
-    iscsi_target_auth_peersecret: secretText(
-      'CHAP secret of the target, 12 to 16 characters; it must differ from iscsi_target_auth_secret.',
+    iscsi_target_auth_tag: titled(
+      'Group number',
+      integer({
+        description: 'Number of the group of credentials; several credentials may have the same number.',
+        min: 1,
+        max: 2 ** 31 - 1,
+        initial: 1,
+      }),
     ),
+    ...basic('Initiator', {
+      iscsi_target_auth_user: required(text({ description: 'User name of the initiator.', max: 120 })),
+      iscsi_target_auth_secret: required(secretText('CHAP secret of the initiator, 12 to 16 characters.')),
+    }),
+    ...advanced('Target', {
+      iscsi_target_auth_peeruser: titled(
+        'Peer user',
+        text({
+          description: 'User name of the target, for mutual CHAP.',
+          max: 120,
+        }),
+      ),
+      iscsi_target_auth_peersecret: titled(
+        'Peer secret',
+        secretText('CHAP secret of the target, 12 to 16 characters; it must differ from iscsi_target_auth_secret.'),
+      ),
+    }),
   },
   check({ record, issues }) {
     const { iscsi_target_auth_peeruser: user, iscsi_target_auth_peersecret: peerSecret } = record;

@@ -1,12 +1,14 @@
 import { isIP } from 'node:net';
-import { alsoNamed, integer, nullable, refine, text } from '../../../engine/declare/fields.ts';
+import { alsoNamed, integer, nullable, refine, text, titled } from '../../../engine/declare/fields.ts';
 import { collection, type View } from '../../../engine/declare/resource.ts';
 import { quote } from '../../../lib/text.ts';
 import { entriesOf } from './names.ts';
 
 export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', {
+  shortName: 'iscsi/initiator',
   title: 'group of iSCSI initiators',
   description: 'Initiators that may connect, by name and by network.',
+  binned: true,
   order: ['iscsi_target_initiator_tag'],
   unique: [{ fields: ['iscsi_target_initiator_tag'], description: 'Another group of initiators has this number.' }],
   fields: {
@@ -24,30 +26,36 @@ export const iscsiInitiators = collection('services/iscsi/authorizedinitiator', 
           : `Expected initiator names of letters, digits and - . _ : only, got ${quote(invalid)}.`;
       },
     ),
-    iscsi_target_initiator_auth_network: refine(
-      text({
-        description: 'Addresses and networks of initiators, separated by spaces, line breaks or commas, or ALL.',
-        max: 8192,
-        initial: 'ALL',
-        multiline: true,
-      }),
-      (value) => {
-        const invalid = entriesOf(value).find((entry) => entry !== 'ALL' && !isNetwork(entry));
-        return invalid === undefined
-          ? undefined
-          : `Expected an address or a network, as 192.0.2.7 or 192.0.2.0/24, got ${quote(invalid)}.`;
-      },
+    iscsi_target_initiator_auth_network: titled(
+      'Networks',
+      refine(
+        text({
+          description: 'Addresses and networks of initiators, separated by spaces, line breaks or commas, or ALL.',
+          max: 8192,
+          initial: 'ALL',
+          multiline: true,
+        }),
+        (value) => {
+          const invalid = entriesOf(value).find((entry) => entry !== 'ALL' && !isNetwork(entry));
+          return invalid === undefined
+            ? undefined
+            : `Expected an address or a network, as 192.0.2.7 or 192.0.2.0/24, got ${quote(invalid)}.`;
+        },
+      ),
     ),
     iscsi_target_initiator_comment: alsoNamed(
       text({ description: 'Comment.', max: 120 }),
       'scsi_target_initiator_comment',
     ),
-    iscsi_target_initiator_tag: nullable(
-      integer({
-        description: 'Number of the group. When a group is removed, all higher numbers decrease by one.',
-        min: 1,
-        max: 65535,
-      }),
+    iscsi_target_initiator_tag: titled(
+      'Number',
+      nullable(
+        integer({
+          description: 'Number of the group. When a group is removed, all higher numbers decrease by one.',
+          min: 1,
+          max: 2 ** 31 - 1,
+        }),
+      ),
     ),
   },
   complete: ({ record, view }) => ({ iscsi_target_initiator_tag: record.iscsi_target_initiator_tag ?? nextTag(view) }),

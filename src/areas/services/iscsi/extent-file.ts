@@ -1,6 +1,6 @@
 import { invalid } from '../../../engine/declare/errors.ts';
 import { withPath } from '../../../engine/facts/places.ts';
-import { check, ensure, type StepKind, type Texts } from '../../../engine/plan/steps.ts';
+import { act, check, ensure, type StepKind, type Texts } from '../../../engine/plan/steps.ts';
 
 /** `within` is the folder of the volume that the path must not leave. */
 interface SizedFile extends Texts<'path' | 'within'> {
@@ -70,4 +70,14 @@ export function mustBeFile(path: string) {
   });
 }
 
-export const extentStepKinds: readonly StepKind[] = [makeFile, growFile].map(({ stepKind }) => stepKind);
+/** What was in the file cannot be taken back. */
+export const removeFile = act<'path', Texts<'path'>>({
+  kind: 'remove extent file',
+  keeps: ['path'],
+  title: ({ path }) => `remove the file ${path}`,
+  isDone: async ({ files }, { path }) => (await files.kind(path)) === undefined,
+  perform: ({ files }, { path }) => files.remove(path),
+  claims: ['storage'],
+});
+
+export const extentStepKinds: readonly StepKind[] = [makeFile, growFile, removeFile].map(({ stepKind }) => stepKind);

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
+  advanced,
+  basic,
   choice,
   field,
   flag,
@@ -11,6 +13,7 @@ import {
   readOnly,
   required,
   text,
+  titled,
   wrong,
 } from '../../../engine/declare/fields.ts';
 import { volumeOf, volumesFolder } from '../../../engine/declare/formats.ts';
@@ -25,8 +28,8 @@ import {
 import { normalPath, parentOf } from '../../../lib/path.ts';
 import { parseSize } from '../../../lib/size.ts';
 import { quote } from '../../../lib/text.ts';
-import { makeFolder } from '../../storage/folders.ts';
-import { growFile, makeFile, mustBeFile } from './extent-file.ts';
+import { makeFolder } from '../../folders/folders.ts';
+import { growFile, makeFile, mustBeFile, removeFile } from './extent-file.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 import { nameOnWire } from './names.ts';
 import { mustBeUnused } from './sessions.ts';
@@ -67,86 +70,133 @@ const blockSize = field<number>({
 });
 
 const fields = {
-  iscsi_target_extent_name: required(
-    text({
-      description: 'Name of the extent.',
-      max: 120,
-      pattern: /^[^"]+$/,
-      rule: 'Expected a name without double quotes.',
-    }),
-  ),
-  iscsi_target_extent_type: choice(['Disk', 'File', 'ZVOL'], {
-    description:
-      'File, or Disk for a zvol or a disk of the machine; answers show a zvol as ZVOL. When it is not sent but a path is, the type is File.',
-    initial: 'Disk',
-  }),
-  iscsi_target_extent_path: nullable(
-    located(
+  ...basic('Extent', {
+    iscsi_target_extent_name: required(
       text({
-        description:
-          'Path of the file on a volume; missing folders are created. For a zvol or a disk, the path of its device.',
-        max: 255,
+        description: 'Name of the extent.',
+        max: 120,
+        pattern: /^[^"]+$/,
+        rule: 'Expected a name without double quotes.',
       }),
-      (path) => {
-        if (path.startsWith(zvolFolder)) return { dataset: path.slice(zvolFolder.length).split('@')[0] ?? '' };
-        return path.startsWith('/dev/') ? undefined : { path: normalPath(path) };
-      },
     ),
-  ),
-  iscsi_target_extent_disk: inputOnly(
-    text({
+    iscsi_target_extent_type: choice(['Disk', 'File', 'ZVOL'], {
       description:
-        'Source of a Disk: zvol/<volume>/<name>, zvol/<volume>/<name>@<snapshot>, or the name of an unused disk.',
-      max: 255,
+        'File, or Disk for a zvol or a disk of the machine; answers show a zvol as ZVOL. When it is not sent but a path is, the type is File.',
+      initial: 'Disk',
     }),
+    iscsi_target_extent_path: titled(
+      'File',
+      nullable(
+        located(
+          text({
+            description:
+              'Path of the file on a volume; missing folders are created. For a zvol or a disk, the path of its device.',
+            max: 255,
+          }),
+          (path) => {
+            if (path.startsWith(zvolFolder)) return { dataset: path.slice(zvolFolder.length).split('@')[0] ?? '' };
+            return path.startsWith('/dev/') ? undefined : { path: normalPath(path) };
+          },
+        ),
+      ),
+    ),
+    iscsi_target_extent_disk: titled(
+      'Device',
+      inputOnly(
+        text({
+          description:
+            'Source of a Disk: zvol/<volume>/<name>, zvol/<volume>/<name>@<snapshot>, or the name of an unused disk.',
+          max: 255,
+        }),
+      ),
+    ),
+    iscsi_target_extent_filesize: titled('File size', fileSize),
+  }),
+  ...advanced('Identity', {
+    iscsi_target_extent_serial: titled(
+      'Serial number',
+      text({
+        description: 'Serial number that initiators see; generated unless sent.',
+        max: 16,
+        pattern: /^[^"]+$/,
+        rule: 'Expected a serial number without double quotes.',
+      }),
+    ),
+  }),
+  iscsi_target_extent_naa: titled(
+    'NAA identifier',
+    readOnly(text({ description: 'NAA identifier: the permanent, unique name of the extent.' })),
   ),
-  iscsi_target_extent_filesize: fileSize,
-  iscsi_target_extent_serial: text({
-    description: 'Serial number that initiators see; generated unless sent.',
-    max: 16,
-    pattern: /^[^"]+$/,
-    rule: 'Expected a serial number without double quotes.',
+  ...advanced('Blocks', {
+    iscsi_target_extent_blocksize: titled('Logical block size', blockSize),
+    iscsi_target_extent_pblocksize: titled(
+      'Hide the physical block size',
+      flag(false, {
+        description: 'Whether the physical block size is hidden from initiators.',
+      }),
+    ),
   }),
-  iscsi_target_extent_naa: readOnly(text({ description: 'NAA identifier: the permanent, unique name of the extent.' })),
-  iscsi_target_extent_blocksize: blockSize,
-  iscsi_target_extent_pblocksize: flag(false, {
-    description: 'Whether the physical block size is hidden from initiators.',
+  ...advanced('Compatibility', {
+    iscsi_target_extent_insecure_tpc: titled(
+      'Third-party copy',
+      flag(true, {
+        description: 'Whether initiators may use third-party copy: the appliance then copies between extents itself.',
+      }),
+    ),
+    iscsi_target_extent_xen: titled(
+      'Xen initiators',
+      flag(false, {
+        description: 'Whether the device name has no padding, for initiators on Xen.',
+      }),
+    ),
   }),
-  iscsi_target_extent_insecure_tpc: flag(true, {
-    description: 'Whether initiators may use third-party copy: the appliance then copies between extents itself.',
+  ...basic('Extent', {
+    iscsi_target_extent_ro: titled('Read-only', flag(false, { description: 'Whether the extent is read-only.' })),
   }),
-  iscsi_target_extent_xen: flag(false, {
-    description: 'Whether the device name has no padding, for initiators on Xen.',
+  ...advanced('Alerts', {
+    iscsi_target_extent_avail_threshold: titled(
+      'Threshold of pool space',
+      nullable(
+        integer({
+          description: 'Percentage of free space below which the dataset of the extent raises an alert.',
+          min: 1,
+          max: 99,
+        }),
+      ),
+    ),
   }),
-  iscsi_target_extent_ro: flag(false, { description: 'Whether the extent is read-only.' }),
-  iscsi_target_extent_avail_threshold: nullable(
-    integer({
-      description: 'Percentage of free space below which the dataset of the extent raises an alert.',
-      min: 1,
-      max: 99,
-    }),
-  ),
-  iscsi_target_extent_comment: text({ description: 'Comment.', max: 120 }),
-  iscsi_target_extent_rpm: choice(rotations, {
-    description: 'Rotation rate that initiators see, in revolutions per minute.',
-    initial: 'SSD',
+  ...basic('Extent', {
+    iscsi_target_extent_comment: text({ description: 'Comment.', max: 120 }),
+  }),
+  ...advanced('Compatibility', {
+    iscsi_target_extent_rpm: titled(
+      'Rotation speed',
+      choice(rotations, {
+        description: 'Rotation rate that initiators see, in revolutions per minute.',
+        initial: 'SSD',
+      }),
+    ),
   }),
 };
 
 export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi/extent', {
+  shortName: 'iscsi/extent',
   title: 'iSCSI extent',
   description: 'The storage of a LUN: a file, a zvol or a disk.',
   order: ['iscsi_target_extent_name'],
   quirks: { readsRemoval: true },
   removedWithVolume: 'cascade',
+  binned: true,
   unique: [{ fields: ['iscsi_target_extent_name'], description: 'Extent name must be unique.' }],
   fields,
   complete: (saving) => ({
     ...sourceOf(saving),
     iscsi_target_extent_serial:
       saving.record.iscsi_target_extent_serial || saving.before?.iscsi_target_extent_serial || freshSerial(),
+    // A file that moves an extent here gives it the identifier that initiators know.
     iscsi_target_extent_naa:
-      saving.before?.iscsi_target_extent_naa ??
+      saving.record.iscsi_target_extent_naa ||
+      saving.before?.iscsi_target_extent_naa ||
       `0x${naaPrefix}${randomBytes(10)
         .toString('hex')
         .slice(0, 32 - naaPrefix.length)}`,
@@ -195,10 +245,7 @@ export const iscsiExtent: Collection<typeof fields> = collection('services/iscsi
       draft.plan.afterwards({
         title: `remove the file ${path}`,
         subject: `services/iscsi/extent/${record.id}`,
-        async run({ host }) {
-          await host.files.remove(path);
-          return {};
-        },
+        steps: [removeFile({ path })],
       });
     }
   },

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import {
+  basic,
   choice,
   field,
   good,
@@ -9,6 +10,7 @@ import {
   readOnly,
   required,
   text,
+  titled,
   wrong,
 } from '../../../engine/declare/fields.ts';
 import { ownAddressProblem } from '../../../engine/declare/formats.ts';
@@ -29,26 +31,45 @@ const address = field<string>({
 });
 
 export const iscsiPortal = collection('services/iscsi/portal', {
+  shortName: 'iscsi/portal',
   title: 'iSCSI portal',
   description: 'Addresses that the targets listen on.',
+  binned: true,
   order: ['iscsi_target_portal_tag'],
   fields: {
-    iscsi_target_portal_ips: required(
-      list(address, { description: 'Addresses with ports; 0.0.0.0 is every IPv4 address, :: every address.', max: 64 }),
+    iscsi_target_portal_ips: titled(
+      'Addresses and ports',
+      required(
+        list(address, {
+          description: 'Addresses with ports; 0.0.0.0 is every IPv4 address, :: every address.',
+          max: 64,
+        }),
+      ),
     ),
     iscsi_target_portal_comment: text({ description: 'Comment.', max: 120 }),
-    iscsi_target_portal_discoveryauthmethod: choice([...authMethods, 'Auto'], {
-      description:
-        'How initiators authenticate for discovery. Auto is CHAP when iscsi_target_portal_discoveryauthgroup is set.',
-      initial: 'None',
+    ...basic('Discovery', {
+      iscsi_target_portal_discoveryauthmethod: titled(
+        'Method',
+        choice([...authMethods, 'Auto'], {
+          description:
+            'How initiators authenticate for discovery. Auto is CHAP when iscsi_target_portal_discoveryauthgroup is set.',
+          initial: 'None',
+        }),
+      ),
+      iscsi_target_portal_discoveryauthgroup: titled(
+        'Credential group',
+        nullable(
+          integer({ description: 'Number of the group of credentials for discovery.', min: 1, max: 2 ** 31 - 1 }),
+        ),
+      ),
     }),
-    iscsi_target_portal_discoveryauthgroup: nullable(
-      integer({ description: 'Number of the group of credentials for discovery.', min: 1, max: 65535 }),
-    ),
-    iscsi_target_portal_tag: readOnly(
-      integer({
-        description: 'Number of the portal. When a portal is removed, all higher numbers decrease by one.',
-      }),
+    iscsi_target_portal_tag: titled(
+      'Number',
+      readOnly(
+        integer({
+          description: 'Number of the portal. When a portal is removed, all higher numbers decrease by one.',
+        }),
+      ),
     ),
   },
   complete: ({ record, before, view }) => ({

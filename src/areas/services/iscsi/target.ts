@@ -1,17 +1,14 @@
-import { type Field, field, nullable, refine, required, text } from '../../../engine/declare/fields.ts';
+import { nullable, refine, required, text, titled } from '../../../engine/declare/fields.ts';
 import { collection } from '../../../engine/declare/resource.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
-import { isTooLong, nameOnWire } from './names.ts';
+import { isTooLong, lowerCase, nameOnWire } from './names.ts';
 import { mustBeUnused } from './sessions.ts';
 
-function lowerCase(options: Parameters<typeof text>[0]): Field<string, 'plain'> {
-  const plain = text(options);
-  return field({ ...plain, read: (sent) => plain.read(typeof sent === 'string' ? sent.toLowerCase() : sent) });
-}
-
 export const iscsiTarget = collection('services/iscsi/target', {
+  shortName: 'iscsi/target',
   title: 'iSCSI target',
   description: 'A name that initiators connect to. Target groups control access, associations assign extents.',
+  binned: true,
   order: ['iscsi_target_name'],
   quirks: { readsRemoval: true },
   unique: [
@@ -19,30 +16,36 @@ export const iscsiTarget = collection('services/iscsi/target', {
     { fields: ['iscsi_target_alias'], description: 'Target alias already exists.' },
   ],
   fields: {
-    iscsi_target_name: required(
-      refine(
-        lowerCase({
-          description:
-            'Name of the target. Upper case becomes lower case, which iSCSI requires. A name that does not begin with iqn., eui. or naa. is prefixed with the base name for initiators.',
-          max: 120,
-          pattern: /^[-a-z0-9.:]+$/,
-          rule: 'Expected lower case letters, digits and - . : only.',
-        }),
-        (name) =>
-          isTooLong(name)
-            ? 'Expected at most 102 characters, or a full name that begins with iqn., eui. or naa.'
-            : undefined,
+    iscsi_target_name: titled(
+      'Name',
+      required(
+        refine(
+          lowerCase({
+            description:
+              'Name of the target. Upper case becomes lower case, which iSCSI requires. A name that does not begin with iqn., eui. or naa. is prefixed with the base name for initiators.',
+            max: 120,
+            pattern: /^[-a-z0-9.:]+$/,
+            rule: 'Expected lower case letters, digits and - . : only.',
+          }),
+          (name) =>
+            isTooLong(name)
+              ? 'Expected at most 102 characters, or a full name that begins with iqn., eui. or naa.'
+              : undefined,
+        ),
       ),
     ),
-    iscsi_target_alias: nullable(
-      refine(
-        text({
-          description: 'Alternative name for display.',
-          max: 120,
-          pattern: /^[^"]+$/,
-          rule: 'Expected an alias without double quotes.',
-        }),
-        (alias) => (alias.toLowerCase() === 'target' ? 'The alias "target" is reserved.' : undefined),
+    iscsi_target_alias: titled(
+      'Alias',
+      nullable(
+        refine(
+          text({
+            description: 'Alternative name for display.',
+            max: 120,
+            pattern: /^[^"]+$/,
+            rule: 'Expected an alias without double quotes.',
+          }),
+          (alias) => (alias.toLowerCase() === 'target' ? 'The alias "target" is reserved.' : undefined),
+        ),
       ),
     ),
   },

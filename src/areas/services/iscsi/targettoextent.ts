@@ -1,4 +1,4 @@
-import { integer, nullable, reference, required } from '../../../engine/declare/fields.ts';
+import { integer, nullable, reference, required, titled } from '../../../engine/declare/fields.ts';
 import { collection, type View } from '../../../engine/declare/resource.ts';
 import { iscsiSettings } from './globalconfiguration.ts';
 import { nameOnWire } from './names.ts';
@@ -9,8 +9,10 @@ import { iscsiTarget } from './target.ts';
 const highestLun = 1023;
 
 export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
+  shortName: 'iscsi/lun',
   title: 'iSCSI association',
   description: 'Makes an extent available at a target under a LUN.',
+  binned: true,
   order: ['iscsi_target', 'iscsi_lunid'],
   // Releases of a hypervisor plugin remove an extent and then its associations, which went with it.
   quirks: { readsRemoval: true, removedTwice: true },
@@ -21,8 +23,9 @@ export const iscsiTargetToExtent = collection('services/iscsi/targettoextent', {
   fields: {
     iscsi_target: required(reference('services/iscsi/target', { description: 'Target.', onRemove: 'remove' })),
     iscsi_extent: required(reference('services/iscsi/extent', { description: 'Extent.', onRemove: 'remove' })),
-    iscsi_lunid: nullable(
-      integer({ description: 'LUN; the lowest free number unless sent.', min: 0, max: highestLun }),
+    iscsi_lunid: titled(
+      'LUN',
+      nullable(integer({ description: 'LUN; the lowest free number unless sent.', min: 0, max: highestLun })),
     ),
   },
   complete({ record: { id, iscsi_target, iscsi_lunid }, view, facts }) {

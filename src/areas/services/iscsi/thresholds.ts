@@ -39,6 +39,15 @@ export function spaceProblems(view: View, storage: Storage): readonly Problem[] 
   ];
 }
 
+/** The datasets whose free space is compared with a threshold. */
+export function measuredDatasets(view: View, storage: Storage): readonly string[] {
+  const measured = view
+    .all(iscsiExtent)
+    .filter((record) => record.iscsi_target_extent_avail_threshold !== null)
+    .map((record) => holderOf(record, storage));
+  return [...new Set(measured.filter((name) => name !== undefined))];
+}
+
 function isShort({ datasets }: Storage, name: string, threshold: number): boolean {
   const dataset = datasets.get(name);
   return dataset !== undefined && 100 * dataset.available < threshold * (dataset.used + dataset.available);

@@ -1,4 +1,4 @@
-/** The parameters that netatalk 4 knows in afp.conf, from afp.conf(5); it ignores all others. */
+/** The parameters that netatalk 4 knows in afp.conf, from `man 5 afp.conf`; it ignores all others. */
 function names(text: string): ReadonlySet<string> {
   return new Set(text.split(',').map((name) => name.trim()));
 }
