@@ -1,11 +1,21 @@
 /** The catalogue: all resources in the order of the document, then the sections of our own interface. */
+
 import type { Section } from '../engine/declare/operation.ts';
 import type { Resource } from '../engine/declare/resource.ts';
 import type { StepKind } from '../engine/plan/steps.ts';
+import { driftPolicy } from '../engine/upkeep/drift-policy.ts';
 import { unmanagedSubsystem } from '../engine/upkeep/takeover.ts';
 import { group } from './account/groups.ts';
+import { person } from './account/person.ts';
 import { accountStepKinds } from './account/steps.ts';
 import { user } from './account/users.ts';
+import { binEntry, binSettings } from './bin/bin-entry.ts';
+import { binStepKinds } from './bin/steps.ts';
+import { acmeCertificate } from './certificates/acme.ts';
+import { certificateStepKinds } from './certificates/acme-steps.ts';
+import { certificate } from './certificates/certificate.ts';
+import { certificateAuthority } from './certificates/certificateauthority.ts';
+import { channel } from './channels/channel.ts';
 import { directoryStepKinds, domainSettings } from './directoryservice/activedirectory.ts';
 import {
   idmapAd,
@@ -27,28 +37,49 @@ import { kerberosRealm } from './directoryservice/kerberosrealm.ts';
 import { kerberosSettings } from './directoryservice/kerberossettings.ts';
 import { ldapSettings } from './directoryservice/ldap.ts';
 import { nisSettings } from './directoryservice/nis.ts';
+import { fileOwner } from './file/owner.ts';
+import { folderStepKinds } from './folders/folders.ts';
 import { jailSettings } from './jails/configuration.ts';
 import { jail } from './jails/jails.ts';
 import { jailMountPoint } from './jails/mountpoints.ts';
 import { jailStepKinds } from './jails/steps.ts';
 import { jailTemplate } from './jails/templates.ts';
 import { keyRecord, removedKey } from './keys/key.ts';
+import { acme } from './management/acme.ts';
+import { adopt } from './management/adopt.ts';
+import { audit } from './management/audit.ts';
+import { bin } from './management/bin.ts';
+import { channels } from './management/channels.ts';
+import { disks as diskUse, folders } from './management/choices.ts';
 import { config as configFiles } from './management/config.ts';
 import { confirmation } from './management/confirmation.ts';
+import { daemon } from './management/daemon.ts';
+import { doctor } from './management/doctor.ts';
 import { drift } from './management/drift.ts';
 import { email } from './management/email.ts';
+import { encryption } from './management/encryption.ts';
 import { events } from './management/events.ts';
+import { file } from './management/file.ts';
 import { found } from './management/found.ts';
+import { https } from './management/https.ts';
 import { jobs } from './management/jobs.ts';
 import { keys } from './management/keys.ts';
+import { metrics } from './management/metrics.ts';
+import { migrate } from './management/migrate.ts';
 import { occupants } from './management/occupants.ts';
+import { people } from './management/people.ts';
 import { plan } from './management/plan.ts';
 import { plugins } from './management/plugins.ts';
 import { problems } from './management/problems.ts';
+import { resources } from './management/resources.ts';
 import { revisions } from './management/revisions.ts';
 import { schedules } from './management/schedules.ts';
+import { search } from './management/search.ts';
+import { sessions } from './management/sessions.ts';
 import { tokens } from './management/tokens.ts';
+import { transactions } from './management/transactions.ts';
 import { virtual } from './management/virtual.ts';
+import { webhooks } from './management/webhooks.ts';
 import { networkSettings } from './network/globalconfiguration.ts';
 import { networkInterface } from './network/interface.ts';
 import { lagg } from './network/lagg.ts';
@@ -56,6 +87,7 @@ import { laggMember } from './network/lagginterfacemembers.ts';
 import { staticRoute } from './network/staticroute.ts';
 import { networkStepKinds } from './network/steps.ts';
 import { vlan } from './network/vlan.ts';
+import { secondFactor } from './people/second-factor.ts';
 import { plugin } from './plugins/plugins.ts';
 import { pluginStepKinds } from './plugins/steps.ts';
 import { services } from './services/index.ts';
@@ -78,7 +110,6 @@ import { dataset, volumeDatasets } from './storage/datasets.ts';
 import { deviceStepKinds } from './storage/device-steps.ts';
 import { disk } from './storage/disk.ts';
 import { diskRecord } from './storage/disks.ts';
-import { folderStepKinds } from './storage/folders.ts';
 import { keyStepKinds } from './storage/key-steps.ts';
 import { machineKey } from './storage/keys.ts';
 import { permission } from './storage/permission.ts';
@@ -96,13 +127,12 @@ import { zvol } from './storage/zvols.ts';
 import { advancedSettings } from './system/advanced.ts';
 import { alert, alertNote } from './system/alert.ts';
 import { bootEnvironment } from './system/bootenv.ts';
-import { certificate } from './system/certificate.ts';
-import { certificateAuthority } from './system/certificateauthority.ts';
 import { config } from './system/config.ts';
 import { debug } from './system/debug.ts';
 import { emailSettings } from './system/email.ts';
 import { notice } from './system/notice.ts';
 import { ntpServer } from './system/ntpserver.ts';
+import { ownCertificate } from './system/own-certificate.ts';
 import { reboot, shutdown } from './system/power.ts';
 import { systemSettings } from './system/settings.ts';
 import { systemStepKinds } from './system/steps.ts';
@@ -113,6 +143,8 @@ import { cronJob } from './tasks/cronjob.ts';
 import { startScript } from './tasks/initshutdown.ts';
 import { rsyncTask } from './tasks/rsync.ts';
 import { smartTest } from './tasks/smarttest.ts';
+import { taskStepKinds } from './tasks/steps.ts';
+import { webhook } from './webhooks/webhook.ts';
 
 export const catalogue: readonly Resource[] = [
   // Part A
@@ -197,6 +229,7 @@ export const catalogue: readonly Resource[] = [
   tunable,
   // Without a path in the API
   unmanagedSubsystem,
+  driftPolicy,
   volumeRecord,
   machineKey,
   diskRecord,
@@ -205,14 +238,26 @@ export const catalogue: readonly Resource[] = [
   notice,
   keyRecord,
   removedKey,
+  person,
+  secondFactor,
+  ownCertificate,
+  acmeCertificate,
+  webhook,
+  channel,
+  binEntry,
+  binSettings,
+  fileOwner,
 ];
 
 /** Our own interface, `/api/holdfast/v1/`. */
 export const management: readonly Section[] = [
   plan,
+  adopt,
   jobs,
   schedules,
   events,
+  webhooks,
+  channels,
   problems,
   drift,
   revisions,
@@ -220,16 +265,35 @@ export const management: readonly Section[] = [
   configFiles,
   found,
   occupants,
+  diskUse,
+  folders,
+  bin,
+  encryption,
   plugins,
   email,
+  https,
+  acme,
   keys,
+  people,
+  sessions,
+  audit,
   tokens,
+  daemon,
+  metrics,
+  doctor,
+  transactions,
+  file,
+  migrate,
+  resources,
+  search,
   virtual,
 ];
 
 /** The kinds of steps that a start can find in the journal. */
 export const stepKinds: readonly StepKind[] = [
   ...accountStepKinds,
+  ...binStepKinds,
+  ...certificateStepKinds,
   ...deviceStepKinds,
   ...directoryStepKinds,
   ...extentStepKinds,
@@ -241,4 +305,5 @@ export const stepKinds: readonly StepKind[] = [
   ...replicationStepKinds,
   ...storageStepKinds,
   ...systemStepKinds,
+  ...taskStepKinds,
 ];

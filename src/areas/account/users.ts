@@ -1,5 +1,7 @@
 import { failed, invalid } from '../../engine/declare/errors.ts';
 import {
+  advanced,
+  basic,
   createOnly,
   type Field,
   field,
@@ -17,7 +19,9 @@ import {
   refine,
   required,
   secret,
+  shortNamed,
   text,
+  titled,
 } from '../../engine/declare/fields.ts';
 import { foreignShells, loginShell, octal, shellOn, volumeOf, volumesFolder } from '../../engine/declare/formats.ts';
 import { answered } from '../../engine/declare/record.ts';
@@ -33,12 +37,14 @@ import type { Facts } from '../../engine/facts/facts.ts';
 import { shortestPassword } from '../../engine/passwords.ts';
 import { isWithin, normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
+import { inBin } from '../bin/bin-entry.ts';
+import { makeFolder, setPermissions } from '../folders/folders.ts';
 import { cifsSettings } from '../services/cifs.ts';
-import { makeFolder, setPermissions } from '../storage/folders.ts';
 import { builtinUsers, madeWhenMissing } from './builtin.ts';
 import { group } from './groups.ts';
 import { newSmbHash, smbLine } from './hashes.ts';
 import { accountNameProblem, nextFreeNumber } from './names.ts';
+import { person } from './person.ts';
 import { keyLines, publicKeysProblem } from './public-keys.ts';
 import { writeKeys } from './steps.ts';
 
@@ -56,75 +62,144 @@ const password = secret(
 );
 
 const fields = {
-  bsdusr_username: required(refine(text({ description: 'Login name.', max: 16 }), accountNameProblem)),
-  bsdusr_uid: nullable(
-    integer({
-      description: 'User id (UID); the next free one from 1000 when not sent.',
-      min: 0,
-      max: 4_294_967_294,
-    }),
-  ),
-  bsdusr_full_name: required(
-    refine(text({ description: 'Full name.', max: 120 }), (value) =>
-      /[:,]/.test(value) ? 'The full name must not contain colons or commas.' : undefined,
+  ...basic('Account', {
+    bsdusr_username: shortNamed(
+      'name',
+      titled('User name', required(refine(text({ description: 'Login name.', max: 16 }), accountNameProblem))),
     ),
-  ),
-  bsdusr_password: inputOnly(password),
-  bsdusr_password_disabled: flag(false, { description: 'Whether password login is disabled.' }),
-  bsdusr_locked: flag(false, { description: 'Whether the account is locked for every protocol.' }),
-  bsdusr_group: nullable(
-    reference('account/groups', { description: 'Id of the primary group.', onRemove: { becomes: nobodyGroup } }),
-  ),
-  bsdusr_creategroup: createOnly(
-    inputOnly(
-      flag(false, {
-        description: 'Whether to create a primary group with the name of the user, or to use the existing one.',
+  }),
+  ...advanced('Account', {
+    bsdusr_uid: titled(
+      'UID',
+      nullable(
+        integer({
+          description: 'User id (UID); the next free one from 1000 when not sent.',
+          min: 0,
+          max: 4_294_967_294,
+        }),
+      ),
+    ),
+  }),
+  ...basic('Account', {
+    bsdusr_full_name: required(
+      refine(text({ description: 'Full name.', max: 120 }), (value) =>
+        value.includes(':') ? 'The full name must not contain colons.' : undefined,
+      ),
+    ),
+  }),
+  ...basic('Authentication', {
+    bsdusr_password: inputOnly(password),
+  }),
+  ...advanced('Authentication', {
+    bsdusr_password_disabled: titled(
+      'Disable the password',
+      flag(false, { description: 'Whether password login is disabled.' }),
+    ),
+    bsdusr_locked: flag(false, { description: 'Whether the account is locked for every protocol.' }),
+  }),
+  ...basic('Groups', {
+    bsdusr_group: titled(
+      'Primary group',
+      nullable(
+        reference('account/groups', { description: 'Id of the primary group.', onRemove: { becomes: nobodyGroup } }),
+      ),
+    ),
+    bsdusr_creategroup: titled(
+      'Create a group',
+      createOnly(
+        inputOnly(
+          flag(false, {
+            description: 'Whether to create a primary group with the name of the user, or to use the existing one.',
+          }),
+        ),
+      ),
+    ),
+  }),
+  ...basic('Home and shell', {
+    bsdusr_home: titled(
+      'Home folder',
+      homeFolder({
+        description: `Home folder: ${noHome}, or a folder on a volume. It is created if it does not exist.`,
       }),
     ),
-  ),
-  bsdusr_home: homeFolder({
-    description: `Home folder: ${noHome}, or a folder on a volume. It is created if it does not exist.`,
   }),
-  bsdusr_mode: inputOnly(octal({ description: 'Permissions of the home folder.', max: 0o777, initial: '755' })),
-  bsdusr_shell: loginShell({
-    description: 'Login shell. A shell of FreeBSD that this machine lacks becomes /bin/bash.',
-    initial: '/bin/csh',
+  ...advanced('Home and shell', {
+    bsdusr_mode: titled(
+      'Permissions of the home folder',
+      inputOnly(octal({ description: 'Permissions of the home folder.', max: 0o777, initial: '755' })),
+    ),
   }),
-  bsdusr_email: refine(text({ description: 'Email address.', max: 254 }), (value) =>
-    value === '' || /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : `Expected an email address, got ${quote(value)}.`,
-  ),
-  bsdusr_sudo: flag(false, { description: 'Whether the user may run commands as root with sudo.' }),
-  bsdusr_sshpubkey: refine(
-    text({
-      description: 'SSH public keys, one per line. They are written to .ssh/authorized_keys in the home folder.',
-      max: 65_536,
-      multiline: true,
-      untrimmed: true,
+  ...basic('Home and shell', {
+    bsdusr_shell: loginShell({
+      description: 'Login shell. A shell of FreeBSD that this machine lacks becomes /bin/bash.',
+      initial: '/bin/csh',
     }),
-    publicKeysProblem,
-  ),
-  bsdusr_attributes: freeObject({ description: 'Attributes for the use of clients.', maxBytes: 65_536 }),
-  bsdusr_microsoft_account: flag(false, {
-    description: 'Whether the user has a Microsoft account. Stored without effect.',
   }),
-  bsdusr_builtin: readOnly(flag(false, { description: 'Whether the user is builtin.' })),
-  bsdusr_unixhash: readOnly(
-    secret(text({ description: 'SHA-512 crypt hash of the password, * when there is none.', initial: '*' })),
+  ...basic('Account', {
+    bsdusr_email: titled(
+      'Mail address',
+      refine(text({ description: 'Email address.', max: 254 }), (value) =>
+        value === '' || /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : `Expected an email address, got ${quote(value)}.`,
+      ),
+    ),
+  }),
+  ...advanced('Authentication', {
+    bsdusr_sudo: titled(
+      'Allow sudo',
+      flag(false, { description: 'Whether the user may run commands as root with sudo.' }),
+    ),
+  }),
+  ...basic('Authentication', {
+    bsdusr_sshpubkey: titled(
+      'SSH keys',
+      refine(
+        text({
+          description: 'SSH public keys, one per line. They are written to .ssh/authorized_keys in the home folder.',
+          max: 65_536,
+          multiline: true,
+          untrimmed: true,
+        }),
+        publicKeysProblem,
+      ),
+    ),
+  }),
+  ...advanced('Further', {
+    bsdusr_attributes: freeObject({ description: 'Attributes for the use of clients.', maxBytes: 65_536 }),
+    bsdusr_microsoft_account: flag(false, {
+      description: 'Whether the user has a Microsoft account. Stored without effect.',
+    }),
+  }),
+  bsdusr_builtin: titled(
+    'Supplied with the system',
+    readOnly(flag(false, { description: 'Whether the user is builtin.' })),
   ),
-  bsdusr_smbhash: readOnly(
-    secret(
-      text({
-        description: 'Line of the Samba password file, * when there is no password.',
-        initial: '*',
-        max: 512,
-      }),
+  bsdusr_unixhash: titled(
+    'Unix hash',
+    readOnly(secret(text({ description: 'SHA-512 crypt hash of the password, * when there is none.', initial: '*' }))),
+  ),
+  bsdusr_smbhash: titled(
+    'SMB hash',
+    readOnly(
+      secret(
+        text({
+          description: 'Line of the Samba password file, * when there is no password.',
+          initial: '*',
+          max: 512,
+        }),
+      ),
     ),
   ),
-  bsdusr_to_group: inputOnly(
-    list(integer({ description: 'Id of a group.', min: 1 }), {
-      description: 'Ids of the auxiliary groups; unchanged when not sent.',
-      max: 64,
-    }),
+  bsdusr_to_group: shortNamed(
+    'groups',
+    titled(
+      'Groups',
+      inputOnly(
+        list(integer({ description: 'Id of a group.', min: 1 }), {
+          description: 'Ids of the auxiliary groups; unchanged when not sent.',
+          max: 64,
+        }),
+      ),
+    ),
   ),
   bsdusr_groups: hidden(
     list(integer({ description: 'Id of a group.' }), {
@@ -137,8 +212,19 @@ const fields = {
 export const user = collection(
   'account/users',
   {
+    shortName: 'user',
+    columns: [
+      'bsdusr_username',
+      'bsdusr_uid',
+      'bsdusr_full_name',
+      'bsdusr_group',
+      'bsdusr_home',
+      'bsdusr_locked',
+      'bsdusr_builtin',
+    ],
     title: 'user',
     description: 'A user account.',
+    binned: true,
     order: ['bsdusr_builtin', 'bsdusr_uid'],
     // Gaps 1.5, as for groups.
     quirks: { readsRemoval: true },
@@ -165,7 +251,7 @@ export const user = collection(
     },
     complete({ record, before, sent, draft, facts }) {
       const kept = before?.bsdusr_builtin === true ? systemValues(before) : {};
-      const uid = record.bsdusr_uid ?? nextFreeNumber(customUids(draft));
+      const uid = record.bsdusr_uid ?? nextFreeNumber([...customUids(draft), ...uidsInBin(draft)]);
       const named = { ...record, bsdusr_uid: uid, ...kept };
       return {
         ...kept,
@@ -189,7 +275,8 @@ export const user = collection(
       if (
         before?.bsdusr_username !== record.bsdusr_username &&
         namesake !== undefined &&
-        view.find(user, 'bsdusr_username', record.bsdusr_username) === undefined
+        view.find(user, 'bsdusr_username', record.bsdusr_username) === undefined &&
+        !inBin(view, user).some(({ record: kept }) => kept.bsdusr_username === namesake.name)
       ) {
         issues.add(
           'bsdusr_username',
@@ -197,10 +284,18 @@ export const user = collection(
             `or remove that account with userdel, which keeps its files, and send this name with bsdusr_uid ${namesake.uid}, so that the files belong to this user.`,
         );
       }
+      for (const { entry, record: kept } of inBin(view, user)) {
+        const keeps = `The bin keeps the user ${kept.bsdusr_username} with the UID ${kept.bsdusr_uid} until ${entry.ends}.`;
+        const way = `Restore or destroy the entry ${entry.id} of the bin, or choose another one.`;
+        if (before?.bsdusr_username !== record.bsdusr_username && kept.bsdusr_username === record.bsdusr_username)
+          issues.add('bsdusr_username', `${keeps} ${way}`);
+        else if (before?.bsdusr_uid !== record.bsdusr_uid && kept.bsdusr_uid === record.bsdusr_uid)
+          issues.add('bsdusr_uid', `${keeps} ${way}`);
+      }
       const hasPassword = sent.bsdusr_password !== undefined && sent.bsdusr_password !== '';
       if (hasPassword && record.bsdusr_password_disabled)
         issues.add('bsdusr_password_disabled', 'bsdusr_password_disabled must be false when bsdusr_password is sent.');
-      const weak = passwordProblem(record, sent.bsdusr_password ?? '');
+      const weak = passwordProblem(record, sent.bsdusr_password ?? '', view);
       if (hasPassword && weak !== undefined) issues.add('bsdusr_password', weak);
       if (before === undefined && !hasPassword && !record.bsdusr_password_disabled)
         issues.add('bsdusr_password', 'This field is required unless bsdusr_password_disabled is true.');
@@ -249,6 +344,7 @@ export const user = collection(
   [
     action({
       segment: 'password',
+      verb: 'set-password',
       title: 'Sets the password of the user.',
       status: 200,
       answers: { $ref: '#/components/schemas/User' },
@@ -258,6 +354,7 @@ export const user = collection(
     action({
       method: 'GET',
       segment: 'groups',
+      verb: 'show-groups',
       title: 'Lists the names of the auxiliary groups, in the order in which the user joined them.',
       status: 200,
       answers: { type: 'array', items: { type: 'string' } },
@@ -265,6 +362,7 @@ export const user = collection(
     }),
     action({
       segment: 'groups',
+      verb: 'set-groups',
       title: 'Replaces the auxiliary groups. Names that do not exist are ignored.',
       status: 202,
       answers: { type: 'array', items: { type: 'string' } },
@@ -283,7 +381,7 @@ async function hashedBy(operations: Operations, password: string): Promise<Parti
 
 async function setPassword(target: User, password: string, operations: Operations): Promise<unknown> {
   const { id, bsdusr_username } = target;
-  const weak = passwordProblem(target, password);
+  const weak = passwordProblem(target, password, operations.world.view);
   if (weak !== undefined) throw invalid({ bsdusr_password: [weak] });
   const hashes = await hashedBy(operations, password);
   const record = await operations.change(`set the password of the user ${bsdusr_username}`, (draft) =>
@@ -311,6 +409,10 @@ function customUids(view: View): readonly number[] {
     .all(user)
     .filter(({ bsdusr_builtin }) => !bsdusr_builtin)
     .map(({ bsdusr_uid }) => bsdusr_uid ?? -1);
+}
+
+function uidsInBin(view: View): readonly number[] {
+  return inBin(view, user).map(({ record }) => record.bsdusr_uid ?? -1);
 }
 
 /** The fields of a builtin user that an update silently ignores (gaps 10.1). */
@@ -354,9 +456,10 @@ function homeProblem(home: string, facts: Facts): string | undefined {
     : undefined;
 }
 
-/** The account with UID 0 opens the interface, and so controls the machine. */
-function passwordProblem({ bsdusr_uid, bsdusr_username }: User, password: string): string | undefined {
-  return bsdusr_uid === 0 && password.length < shortestPassword
+/** The account with UID 0 opens the interface, and so controls the machine; others do that have been given rights. */
+function passwordProblem({ id, bsdusr_uid, bsdusr_username }: User, password: string, view: View): string | undefined {
+  const opensInterface = bsdusr_uid === 0 || view.find(person, 'user', id) !== undefined;
+  return opensInterface && password.length < shortestPassword
     ? `Expected at least ${shortestPassword} characters for ${bsdusr_username}, whose password opens this interface; got ${password.length}.`
     : undefined;
 }

@@ -1,18 +1,20 @@
 import { singleton, type Updating, type View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
+import { taskOf } from '../../engine/plan/sequel.ts';
 import { check, type StepKind } from '../../engine/plan/steps.ts';
 import { mustBeManaged } from '../../engine/upkeep/takeover.ts';
 import { cifsSettings } from '../services/cifs.ts';
 import { serviceSwitch } from '../services/services.ts';
 import { isMember, joiningOf } from './domain-access.ts';
 import { type DomainSent, type DomainSettings, domainFields } from './domain-fields.ts';
-import { farewell, join, leave, logOf } from './domain-membership.ts';
+import { farewell, join, leave } from './domain-membership.ts';
 import { domainProblems } from './domain-problems.ts';
 import { mustAnswer, probesOf } from './domain-servers.ts';
 import { addSambaDomain } from './ldap-bind.ts';
-import { joinDomain, leaving } from './steps.ts';
+import { endMembership, joinDomain, leaving, logOf } from './steps.ts';
 
 export const domainSettings = singleton('directoryservice/activedirectory', {
+  shortName: 'directory/ad',
   title: 'Active Directory settings',
   description: 'Membership of this machine in an Active Directory domain.',
   fields: domainFields,
@@ -100,7 +102,7 @@ async function around({ title, sent, before, operations, make }: Updating<typeof
           touches: ['membership'],
         }),
       );
-    else if (leaves) operations.background(farewell(was, view));
+    else if (leaves) operations.background(taskOf(farewell(was, view)));
   });
 }
 
@@ -109,7 +111,7 @@ const leaveDomain = leaving(async ({ host, operations }) => {
   await host.domain.join(joiningOf(view.only(domainSettings), view), () => {});
 });
 
-export const directoryStepKinds: readonly StepKind[] = [joinDomain, leaveDomain, addSambaDomain].map(
+export const directoryStepKinds: readonly StepKind[] = [joinDomain, leaveDomain, endMembership, addSambaDomain].map(
   ({ stepKind }) => stepKind,
 );
 

@@ -2,7 +2,7 @@ import type { View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import type { DomainAccess, Joining } from '../../host/ports/domain.ts';
 import { words } from '../../lib/text.ts';
-import { certificateAuthority } from '../system/certificateauthority.ts';
+import { certificateAuthority } from '../certificates/certificateauthority.ts';
 import type { DomainSettings } from './domain-fields.ts';
 import { kerberosKeytab } from './kerberoskeytab.ts';
 import { kerberosPrincipal } from './kerberosprincipal.ts';

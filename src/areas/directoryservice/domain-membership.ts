@@ -1,10 +1,9 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import type { Task, View, Work } from '../../engine/declare/resource.ts';
+import type { Sequel, View, Work } from '../../engine/declare/resource.ts';
 import type { DomainAccess, Inquiry } from '../../host/ports/domain.ts';
-import { messageOf } from '../../lib/text.ts';
 import { accessOf, joiningOf } from './domain-access.ts';
 import type { DomainSettings } from './domain-fields.ts';
-import { joinDomain, type leaving } from './steps.ts';
+import { endMembership, joinDomain, type leaving } from './steps.ts';
 
 interface Membership {
   readonly view: View;
@@ -58,39 +57,17 @@ export async function leave(
  * Leaves a domain after the settings no longer describe it, because a backup was restored or the domain did not answer.
  * The membership always ends on this machine; when leaving the domain fails, the machine account remains there.
  */
-export function farewell(was: DomainSettings, view: View): Task {
+export function farewell(was: DomainSettings, view: View): Sequel {
   const joining = joiningOf(was, view);
   return {
     title: `end the membership in the domain ${joining.domain}`,
     subject: 'directoryservice/activedirectory',
-    touches: ['membership'],
-    async run({ host, progress }) {
-      const log = logOf({ progress });
-      try {
-        await host.domain.leave(joining, log);
-        return { told: true };
-      } catch (error) {
-        log(
-          `${messageOf(error)} The domain could not be notified and still has an account for ${joining.netbiosName}.`,
-        );
-        await host.domain.forget();
-        return { told: false };
-      }
-    },
+    steps: [endMembership({ domain: joining.domain, joining })],
   };
 }
 
 function inquire(work: Work, access: DomainAccess): Promise<Inquiry> {
   return work.ask(`contact the domain ${access.domain}`, ({ domain }) => domain.inquire(access));
-}
-
-/** Adds each line to the progress text of the job, which keeps the earlier lines. */
-export function logOf(work: Pick<Work, 'progress'>): (line: string) => void {
-  const lines: string[] = [];
-  return (line) => {
-    lines.push(line);
-    work.progress(lines.join('\n'));
-  };
 }
 
 function objectionOf(

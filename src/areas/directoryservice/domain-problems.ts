@@ -66,6 +66,11 @@ export function mapProblems({ ad_idmap_backend: kind }: DomainSettings, view: Vi
   if (maps === undefined)
     return [`No id map of the kind ${kind} exists. Create one at directoryservice/idmap/${kind}.`];
   const { domain, others } = maps;
+  const backwards = [domain, others].find((map) => map !== undefined && map.range.low >= map.range.high);
+  if (backwards !== undefined)
+    return [
+      `The highest id of the ${backwards.kind} id map, ${backwards.range.high}, must be above the lowest, ${backwards.range.low}.`,
+    ];
   if (domain === undefined || !overlap(domain.range, others.range)) return [];
   const range = ({ low, high }: { readonly low: number; readonly high: number }) => `${low} to ${high}`;
   return [

@@ -1,6 +1,8 @@
 import { fieldValue } from '../../engine/configuration/tables.ts';
 import {
+  advanced,
   alsoNamed,
+  basic,
   choice,
   type Field,
   type Fields,
@@ -96,23 +98,12 @@ function rangeIn(record: RecordOf<Fields>, prefix: string): IdRange {
   };
 }
 
-interface Ranged {
-  readonly record: RecordOf<Fields>;
-  readonly issues: { add(name: '__all__', sentence: string): void };
-}
-
-/** The check that all kinds share. */
-function checkRange(prefix: string, { record, issues }: Ranged): void {
-  const { low: from, high: to } = rangeIn(record, prefix);
-  if (from >= to) issues.add('__all__', `The highest id of the range, ${to}, must be above the lowest, ${from}.`);
-}
-
 function mapsOf<F extends Fields>(kind: string, description: string, fields: F) {
   return collection(`directoryservice/idmap/${kind}`, {
+    shortName: `idmap/${kind}`,
     title: `${kind} id map`,
     description,
     fields: { ...common, ...fields },
-    check: (checking) => checkRange(`idmap_${kind}`, checking),
   });
 }
 
@@ -170,11 +161,14 @@ export const idmapHash = mapsOf('hash', 'Ids computed as a hash of domain and ac
   idmap_hash_range_name_map: required(scriptPath('Absolute path of the file that maps account names to local names.')),
 });
 
+const unusedAccount =
+  'DN of an account. Stored without effect: the directory is queried anonymously, because no field takes a password.';
+
 export const idmapLdap = mapsOf('ldap', 'Ids that an LDAP directory stores.', {
   idmap_ldap_range_low: low(10_000),
   idmap_ldap_range_high: high(90_000_000),
   idmap_ldap_ldap_base_dn: confText('Base of the ids in the directory, such as ou=idmap,dc=example,dc=com.', 120),
-  idmap_ldap_ldap_user_dn: confText('DN of the account that queries the directory.', 120),
+  idmap_ldap_ldap_user_dn: confText(unusedAccount, 120),
   idmap_ldap_ldap_url: required(ldapAddress('URL of the directory, such as ldap://SERVER.')),
   idmap_ldap_ssl: connection('Encryption of the connection: none (off), TLS (on) or StartTLS (start_tls).'),
   idmap_ldap_certificate: unsupportedCertificate(),
@@ -182,6 +176,7 @@ export const idmapLdap = mapsOf('ldap', 'Ids that an LDAP directory stores.', {
 
 /** Part A uses the field names of `ad`; the sources use `idmap_nss_…` (gaps 3.4), which are accepted too. */
 export const idmapNss = collection('directoryservice/idmap/nss', {
+  shortName: 'idmap/nss',
   title: 'nss id map',
   description: 'Ids of the accounts with the same name on this machine.',
   fields: {
@@ -189,7 +184,6 @@ export const idmapNss = collection('directoryservice/idmap/nss', {
     idmap_ad_range_low: alsoNamed(low(10_000), 'idmap_nss_range_low'),
     idmap_ad_range_high: alsoNamed(high(90_000_000), 'idmap_nss_range_high'),
   },
-  check: (checking) => checkRange('idmap_ad', checking),
 });
 
 export const idmapRfc2307 = mapsOf(
@@ -198,35 +192,39 @@ export const idmapRfc2307 = mapsOf(
   {
     idmap_rfc2307_range_low: low(10_000),
     idmap_rfc2307_range_high: high(90_000_000),
-    idmap_rfc2307_ldap_server: choice(['ad', 'stand-alone'], {
-      description: 'Directory to query: that of the domain (ad) or another one (stand-alone).',
-      initial: 'ad',
-    }),
-    idmap_rfc2307_bind_path_user: required(confText('Base of users, such as ou=people,dc=example,dc=com.', 120)),
-    idmap_rfc2307_bind_path_group: required(confText('Base of groups.', 120)),
-    idmap_rfc2307_user_cn: flag(false, { description: 'Whether users are searched by cn instead of uid.' }),
-    idmap_rfc2307_cn_realm: flag(false, { description: 'Whether @REALM is appended to the cn of groups.' }),
-    idmap_rfc2307_ldap_domain: confText('Domain to query, when idmap_rfc2307_ldap_server is ad.', 120),
-    idmap_rfc2307_ldap_url: ldapAddress(
-      'URL of the directory, such as ldap://SERVER, when idmap_rfc2307_ldap_server is stand-alone.',
-    ),
-    idmap_rfc2307_ldap_user_dn: confText('DN of the account that queries the directory; anonymous when empty.', 120),
-    idmap_rfc2307_ldap_user_dn_password: secret(
-      refine(
-        text({
-          description:
-            'Password of the account; not supported, only an empty one is accepted, because Samba takes it on a command line.',
-          max: 120,
-        }),
-        (value) =>
-          value === ''
-            ? undefined
-            : 'A password is not supported here: Samba takes it on a command line, which every user of the machine can read.',
+    ...basic('Directory', {
+      idmap_rfc2307_ldap_server: choice(['ad', 'stand-alone'], {
+        description: 'Directory to query: that of the domain (ad) or another one (stand-alone).',
+        initial: 'ad',
+      }),
+      idmap_rfc2307_bind_path_user: required(confText('Base of users, such as ou=people,dc=example,dc=com.', 120)),
+      idmap_rfc2307_bind_path_group: required(confText('Base of groups.', 120)),
+      idmap_rfc2307_user_cn: flag(false, { description: 'Whether users are searched by cn instead of uid.' }),
+      idmap_rfc2307_cn_realm: flag(false, { description: 'Whether @REALM is appended to the cn of groups.' }),
+      idmap_rfc2307_ldap_domain: confText('Domain to query, when idmap_rfc2307_ldap_server is ad.', 120),
+      idmap_rfc2307_ldap_url: ldapAddress(
+        'URL of the directory, such as ldap://SERVER, when idmap_rfc2307_ldap_server is stand-alone.',
       ),
-    ),
-    idmap_rfc2307_ldap_realm: confText('Kerberos realm, if it differs from that of the domain.', 120),
-    idmap_rfc2307_ssl: connection('Encryption of the connection: none (off), TLS (on) or StartTLS (start_tls).'),
-    idmap_rfc2307_certificate: unsupportedCertificate(),
+    }),
+    ...advanced('Connection', {
+      idmap_rfc2307_ldap_user_dn: confText(unusedAccount, 120),
+      idmap_rfc2307_ldap_user_dn_password: secret(
+        refine(
+          text({
+            description:
+              'Password of the account; not supported, only an empty one is accepted, because Samba takes it on a command line.',
+            max: 120,
+          }),
+          (value) =>
+            value === ''
+              ? undefined
+              : 'A password is not supported here: Samba takes it on a command line, which every user of the machine can read.',
+        ),
+      ),
+      idmap_rfc2307_ldap_realm: confText('Kerberos realm, if it differs from that of the domain.', 120),
+      idmap_rfc2307_ssl: connection('Encryption of the connection: none (off), TLS (on) or StartTLS (start_tls).'),
+      idmap_rfc2307_certificate: unsupportedCertificate(),
+    }),
   },
 );
 

@@ -7,6 +7,7 @@ import { kerberosPrincipal } from './kerberosprincipal.ts';
 const mostBytes = 96 * 1024;
 
 export const kerberosKeytab = collection('directoryservice/kerberoskeytab', {
+  shortName: 'kerberos/keytab',
   title: 'Kerberos keytab',
   description: 'A keytab, with which programs of this machine authenticate without a password.',
   unique: [{ fields: ['keytab_name'], description: 'A keytab with this name already exists.' }],

@@ -2,6 +2,8 @@ import { readOnly, reference, text } from '../../engine/declare/fields.ts';
 import { collection } from '../../engine/declare/resource.ts';
 
 export const kerberosPrincipal = collection('directoryservice/kerberosprincipal', {
+  shortName: 'kerberos/principal',
+  nameField: 'principal_name',
   title: 'Kerberos principal',
   description: 'A principal of a keytab. Principals are created and removed with their keytab.',
   verbs: ['list', 'read'],

@@ -1,8 +1,9 @@
-import { refine, required, text } from '../../engine/declare/fields.ts';
+import { advanced, refine, required, text, titled } from '../../engine/declare/fields.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { quote, words } from '../../lib/text.ts';
 
 export const kerberosRealm = collection('directoryservice/kerberosrealm', {
+  shortName: 'kerberos/realm',
   title: 'Kerberos realm',
   description: 'A Kerberos realm and its servers. The first realm is the default realm.',
   // Realm names are case-sensitive (RFC 4120), but two realms that differ only in case are almost certainly a mistake.
@@ -16,9 +17,14 @@ export const kerberosRealm = collection('directoryservice/kerberosrealm', {
         rule: 'A realm name may contain letters, digits, . and - only, and must begin and end with a letter or digit.',
       }),
     ),
-    krb_kdc: servers('Key distribution centers (KDC), separated by spaces. Found by DNS when empty.'),
-    krb_admin_server: servers('Administration servers, separated by spaces.'),
-    krb_kpasswd_server: servers('Password-change servers, separated by spaces.'),
+    ...advanced('Servers', {
+      krb_kdc: titled(
+        'Key distribution centers',
+        servers('Key distribution centers (KDC), separated by spaces. Found by DNS when empty.'),
+      ),
+      krb_admin_server: titled('Admin servers', servers('Administration servers, separated by spaces.')),
+      krb_kpasswd_server: titled('Password servers', servers('Password-change servers, separated by spaces.')),
+    }),
   },
 });
 

@@ -1,13 +1,20 @@
-import { refine, text } from '../../engine/declare/fields.ts';
+import { refine, text, titled } from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 export const kerberosSettings = singleton('directoryservice/kerberossettings', {
+  shortName: 'kerberos',
   title: 'Kerberos settings',
   description: 'Additional lines for krb5.conf.',
   fields: {
-    ks_appdefaults_aux: sectionLines('Additional lines for the section [appdefaults].'),
-    ks_libdefaults_aux: sectionLines('Additional lines for the section [libdefaults].'),
+    ks_appdefaults_aux: titled(
+      'Lines for appdefaults',
+      sectionLines('Additional lines for the section [appdefaults].'),
+    ),
+    ks_libdefaults_aux: titled(
+      'Lines for libdefaults',
+      sectionLines('Additional lines for the section [libdefaults].'),
+    ),
   },
 });
 

@@ -3,19 +3,26 @@ import type { Outcome } from '../../host/ports/commands.ts';
 import { type Host, HostError } from '../../host/ports/index.ts';
 import { lines } from '../../lib/text.ts';
 
-export interface LdapServer {
+export interface LdapServer<A extends LdapAccount = LdapAccount> {
   readonly uri: string;
   readonly startTls: boolean;
   /** PEM certificate of the authority that must have signed the certificate of the server. */
   readonly authority: string | undefined;
-  /** Undefined for an anonymous bind. */
-  readonly account: { readonly name: string; readonly password: string } | undefined;
+  /** Undefined for an anonymous bind. With a keytab in base64, the name is a Kerberos principal. */
+  readonly account: A | undefined;
   readonly base: string;
   /** Timeout in seconds for each answer of the server. */
   readonly seconds: number;
   /** Timeout in seconds for the whole query. */
   readonly patience: number;
 }
+
+export interface PasswordAccount {
+  readonly name: string;
+  readonly password: string;
+}
+
+export type LdapAccount = PasswordAccount | { readonly name: string; readonly keytab: string };
 
 /** An LDAP search. */
 interface Search {
@@ -185,13 +192,15 @@ async function withFiles<T>(
 ): Promise<T> {
   const contents = {
     ...more,
-    ...(server.account && { password: server.account.password }),
+    ...(server.account !== undefined && 'password' in server.account && { password: server.account.password }),
     ...(server.authority !== undefined && { authority: server.authority }),
   };
   const staged: Record<string, string> = {};
   try {
     for (const [name, content] of Object.entries(contents))
       staged[name] = await host.files.stage(`/run/ldap-${name}`, content);
+    if (server.account !== undefined && 'keytab' in server.account)
+      staged['keytab'] = await host.files.stage('/run/ldap-keytab', server.account.keytab, 'base64');
     return await run((program) => argvOf(program, server, staged), staged);
   } finally {
     for (const path of Object.values(staged)) await discard(host, path);
@@ -218,8 +227,13 @@ function argvOf(
     'env',
     'LDAPTLS_REQCERT=demand',
     ...(files['authority'] === undefined ? [] : [`LDAPTLS_CACERT=${files['authority']}`]),
+    // The library gets a ticket with the key by itself, and keeps it in memory.
+    ...(files['keytab'] === undefined
+      ? []
+      : [`KRB5_CLIENT_KTNAME=FILE:${files['keytab']}`, 'KRB5CCNAME=MEMORY:holdfast']),
     program,
-    '-x',
+    // The ticket is for the name in the settings: without -N it would be for the address, unless DNS knows its name.
+    ...(files['keytab'] === undefined ? ['-x'] : ['-Q', '-N', '-Y', 'GSSAPI']),
     ...(startTls ? ['-ZZ'] : []),
     ...['-H', uri, '-o', `nettimeout=${seconds}`],
     ...(account === undefined || files['password'] === undefined ? [] : ['-D', account.name, '-y', files['password']]),
@@ -252,6 +266,10 @@ function objection(
     return `The LDAP server ${uri} is not reachable${detail === undefined ? '.' : `: ${detail}`}`;
   if (/No such object/.test(output))
     return `The directory has no entry ${base}, or ${account?.name ?? 'an anonymous client'} cannot read it.`;
+  if (/no worthy mechs|No worthy/i.test(output))
+    return 'This machine cannot authenticate by Kerberos: install libsasl2-modules-gssapi-mit.';
+  if (account !== undefined && 'keytab' in account && /GSSAPI|SASL|Local error/i.test(output))
+    return `The LDAP server ${uri} or its Kerberos realm refused ${account.name}: ${detail ?? 'no details'}`;
   const line = output.split('\n').find((text) => text.trim() !== '');
   return `The LDAP server ${uri} refused the request: ${line?.trim() ?? `ldapsearch exited with status ${status}.`}`;
 }

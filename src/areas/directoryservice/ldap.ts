@@ -1,6 +1,8 @@
 import { Fault, invalid } from '../../engine/declare/errors.ts';
 import {
+  advanced,
   alsoNamed,
+  basic,
   choice,
   flag,
   integer,
@@ -9,98 +11,190 @@ import {
   refine,
   secret,
   text,
+  titled,
 } from '../../engine/declare/fields.ts';
 import { configLines } from '../../engine/declare/formats.ts';
 import { type RecordOf, singleton, type Updating, type View, type Work } from '../../engine/declare/resource.ts';
 import { type Host, HostError } from '../../host/ports/index.ts';
+import { keytabOf } from '../../lib/keytab.ts';
 import { quote } from '../../lib/text.ts';
+import { certificateAuthority } from '../certificates/certificateauthority.ts';
 import { type CifsSettings, cifsSettings, netbiosName } from '../services/cifs.ts';
-import { certificateAuthority } from '../system/certificateauthority.ts';
-import { addSambaDomain, entryOf, type LdapServer, type SambaDomain, tryBind, trySamba } from './ldap-bind.ts';
+import { bytesOf, kerberosKeytab } from './kerberoskeytab.ts';
+import { kerberosPrincipal } from './kerberosprincipal.ts';
+import { kerberosRealm } from './kerberosrealm.ts';
+import {
+  addSambaDomain,
+  entryOf,
+  type LdapServer,
+  type PasswordAccount,
+  type SambaDomain,
+  tryBind,
+  trySamba,
+} from './ldap-bind.ts';
+
+const inUse = (record: Readonly<Record<string, unknown>>): string | undefined =>
+  record['ldap_enable'] === true ? 'directoryservice/ldap uses it while ldap_enable is true.' : undefined;
 
 const fields = {
-  ldap_enable: flag(false, {
-    description:
-      'Whether users and groups of the directory can use this machine. The connection is tested before the settings are stored.',
+  ...basic('Server', {
+    ldap_enable: titled(
+      'Enabled',
+      flag(false, {
+        description:
+          'Whether users and groups of the directory can use this machine. The connection is tested before the settings are stored.',
+      }),
+    ),
+    ldap_hostname: titled(
+      'Server',
+      refine(
+        text({ description: 'LDAP server: name or address, optionally followed by :PORT.', max: 120 }),
+        serverProblem,
+      ),
+    ),
+    ldap_basedn: titled('Base DN', distinguishedName('Base DN of the directory, such as dc=example,dc=com.', 120)),
+    ldap_binddn: titled(
+      'Bind DN',
+      distinguishedName('DN of the account that queries the directory, such as cn=reader,dc=example,dc=com.', 256),
+    ),
+    ldap_bindpw: titled(
+      'Bind password',
+      secret(
+        text({ description: 'Password of ldap_binddn. An empty password leaves the stored one unchanged.', max: 120 }),
+      ),
+    ),
+    ldap_anonbind: titled('Bind anonymously', flag(false, { description: 'Whether to bind anonymously.' })),
   }),
-  ldap_hostname: refine(
-    text({ description: 'LDAP server: name or address, optionally followed by :PORT.', max: 120 }),
-    serverProblem,
-  ),
-  ldap_basedn: distinguishedName('Base DN of the directory, such as dc=example,dc=com.', 120),
-  ldap_binddn: distinguishedName(
-    'DN of the account that queries the directory, such as cn=reader,dc=example,dc=com.',
-    256,
-  ),
-  ldap_bindpw: secret(
-    text({ description: 'Password of ldap_binddn. An empty password leaves the stored one unchanged.', max: 120 }),
-  ),
-  ldap_anonbind: flag(false, { description: 'Whether to bind anonymously.' }),
-  ldap_usersuffix: distinguishedName(
-    'Base of users, relative to ldap_basedn, such as ou=people. The whole directory when empty.',
-    120,
-  ),
-  ldap_groupsuffix: distinguishedName('Base of groups, relative to ldap_basedn.', 120),
-  ldap_passwordsuffix: distinguishedName('Base of shadow accounts, relative to ldap_basedn.', 120),
-  ldap_machinesuffix: distinguishedName(
-    'Base of the machine accounts of a Samba domain, relative to ldap_basedn.',
-    120,
-  ),
-  ldap_sudosuffix: distinguishedName('Base of sudo rules, relative to ldap_basedn. Stored without effect.', 120),
-  ldap_netbiosname_a: netbiosName('NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).'),
-  ldap_netbiosalias: nullable(netbiosName('NetBIOS alias. It is also written to the CIFS settings.')),
-  ldap_ssl: choice(['off', 'on', 'start_tls'], {
-    description: 'Encryption of the connection: none (off), TLS (on) or StartTLS (start_tls).',
-    initial: 'off',
+  ...advanced('Suffixes', {
+    ldap_usersuffix: titled(
+      'Users',
+      distinguishedName(
+        'Base of users, relative to ldap_basedn, such as ou=people. The whole directory when empty.',
+        120,
+      ),
+    ),
+    ldap_groupsuffix: titled('Groups', distinguishedName('Base of groups, relative to ldap_basedn.', 120)),
+    ldap_passwordsuffix: titled(
+      'Passwords',
+      distinguishedName('Base of shadow accounts, relative to ldap_basedn.', 120),
+    ),
+    ldap_machinesuffix: titled(
+      'Machines',
+      distinguishedName('Base of the machine accounts of a Samba domain, relative to ldap_basedn.', 120),
+    ),
+    ldap_sudosuffix: titled(
+      'Sudo rules',
+      distinguishedName('Base of sudo rules, relative to ldap_basedn. Stored without effect.', 120),
+    ),
   }),
-  ldap_certificate: nullable(
-    reference('system/certificateauthority', {
-      description: 'Id of the certificate authority that signed the certificate of the server.',
-      onRemove: { becomes: null },
-      holds: ({ ldap_ssl }) =>
-        ldap_ssl === 'off'
-          ? undefined
-          : 'The LDAP settings use this authority. Choose another one in ldap_certificate, or set ldap_ssl to off, first.',
+  ...advanced('Samba', {
+    ldap_netbiosname_a: titled(
+      'NetBIOS name',
+      netbiosName('NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).'),
+    ),
+    ldap_netbiosalias: titled(
+      'NetBIOS alias',
+      nullable(netbiosName('NetBIOS alias. It is also written to the CIFS settings.')),
+    ),
+  }),
+  ...basic('Security', {
+    ldap_ssl: titled(
+      'Encryption',
+      choice(['off', 'on', 'start_tls'], {
+        description: 'Encryption of the connection: none (off), TLS (on) or StartTLS (start_tls).',
+        initial: 'off',
+      }),
+    ),
+    ldap_certificate: titled(
+      'Certificate authority',
+      nullable(
+        reference('system/certificateauthority', {
+          description: 'Id of the certificate authority that signed the certificate of the server.',
+          onRemove: { becomes: null },
+          holds: ({ ldap_ssl }) =>
+            ldap_ssl === 'off'
+              ? undefined
+              : 'The LDAP settings use this authority. Choose another one in ldap_certificate, or set ldap_ssl to off, first.',
+        }),
+      ),
+    ),
+  }),
+  ...advanced('Server', {
+    ldap_schema: choice(['rfc2307', 'rfc2307bis'], {
+      description: 'Schema of groups: members by login name (rfc2307) or by distinguished name (rfc2307bis).',
+      initial: 'rfc2307',
     }),
-  ),
-  ldap_schema: choice(['rfc2307', 'rfc2307bis'], {
-    description: 'Schema of groups: members by login name (rfc2307) or by distinguished name (rfc2307bis).',
-    initial: 'rfc2307',
-  }),
-  ldap_timeout: integer({
-    description: 'Timeout in seconds for answers of the server.',
-    min: 1,
-    max: 600,
-    initial: 10,
-  }),
-  ldap_dns_timeout: integer({
-    description: 'Additional timeout in seconds for the DNS lookup when the connection is tested.',
-    min: 0,
-    max: 600,
-    initial: 10,
-  }),
-  ldap_has_samba_schema: alsoNamed(
-    flag(false, {
-      description:
-        'Whether the directory holds Samba passwords. If so, SMB shares accept the accounts of the directory instead of the local ones, because Samba uses only one password store.',
+    ldap_timeout: integer({
+      description: 'Timeout in seconds for answers of the server.',
+      min: 1,
+      max: 600,
+      initial: 10,
     }),
-    'ldap_has_smb_schema',
-  ),
-  ldap_idmap_backend: choice(
-    ['ad', 'adex', 'autorid', 'fruit', 'hash', 'ldap', 'nss', 'rfc2307', 'rid', 'script', 'tdb', 'tdb2'],
-    {
-      description: 'Kind of id map. Stored without effect: accounts have the ids of the directory.',
-      initial: 'ldap',
-    },
-  ),
-  ldap_kerberos_realm: unsupported('Id of a Kerberos realm; not supported, only null is accepted.'),
-  ldap_kerberos_principal: unsupported('Id of a Kerberos principal; not supported, only null is accepted.'),
-  ldap_auxiliary_parameters: refine(configLines({ description: 'Additional lines for nslcd.conf.' }), auxiliaryProblem),
+    ldap_dns_timeout: titled(
+      'DNS timeout',
+      integer({
+        description: 'Additional timeout in seconds for the DNS lookup when the connection is tested.',
+        min: 0,
+        max: 600,
+        initial: 10,
+      }),
+    ),
+  }),
+  ...advanced('Samba', {
+    ldap_has_samba_schema: titled(
+      'Samba schema',
+      alsoNamed(
+        flag(false, {
+          description:
+            'Whether the directory holds Samba passwords. If so, SMB shares accept the accounts of the directory instead of the local ones, because Samba uses only one password store.',
+        }),
+        'ldap_has_smb_schema',
+      ),
+    ),
+    ldap_idmap_backend: titled(
+      'ID map',
+      choice(['ad', 'adex', 'autorid', 'fruit', 'hash', 'ldap', 'nss', 'rfc2307', 'rid', 'script', 'tdb', 'tdb2'], {
+        description: 'Kind of id map. Stored without effect: accounts have the ids of the directory.',
+        initial: 'ldap',
+      }),
+    ),
+  }),
+  ...advanced('Kerberos', {
+    ldap_kerberos_realm: titled(
+      'Realm',
+      nullable(
+        reference('directoryservice/kerberosrealm', {
+          description:
+            'Id of the Kerberos realm of the directory. While ldap_enable is true it is the default realm of this machine, unless that is a member of a domain.',
+          onRemove: { becomes: null },
+          holds: inUse,
+        }),
+      ),
+    ),
+    ldap_kerberos_principal: titled(
+      'Principal',
+      nullable(
+        reference('directoryservice/kerberosprincipal', {
+          description:
+            'Id of the Kerberos principal as which this machine queries the directory (SASL, GSSAPI), instead of ldap_binddn or anonymously. Samba uses ldap_binddn in any case.',
+          onRemove: { becomes: null },
+          holds: inUse,
+        }),
+      ),
+    ),
+  }),
+  ...advanced('Further', {
+    ldap_auxiliary_parameters: titled(
+      'Additional parameters',
+      refine(configLines({ description: 'Additional lines for nslcd.conf.' }), auxiliaryProblem),
+    ),
+  }),
 };
 
 export type LdapSettings = RecordOf<typeof fields>;
 
 export const ldapSettings = singleton('directoryservice/ldap', {
+  shortName: 'directory/ldap',
   title: 'LDAP settings',
   description: 'An LDAP directory whose users and groups can use this machine.',
   fields,
@@ -114,8 +208,10 @@ export const ldapSettings = singleton('directoryservice/ldap', {
       ldap_netbiosalias: sent.ldap_netbiosalias === undefined ? cifs.cifs_srv_netbiosalias : sent.ldap_netbiosalias,
     };
   },
-  check({ record, issues }) {
+  check({ record, view, issues }) {
     for (const { name, sentence } of problems(record)) issues.add(name, sentence);
+    const problem = principalProblem(record, view);
+    if (problem !== undefined) issues.add('ldap_kerberos_principal', problem);
   },
   onSave({ draft, record }) {
     const cifs = draft.only(cifsSettings);
@@ -132,11 +228,12 @@ export const ldapSettings = singleton('directoryservice/ldap', {
 async function around({ title, sent, before, operations, make }: Updating<typeof fields>): Promise<void> {
   const { view } = operations.world;
   const settings = merged(sent, before);
-  if (!settings.ldap_enable || problems(settings).length > 0) {
+  const isRefused = problems(settings).length > 0 || principalProblem(settings, view) !== undefined;
+  if (!settings.ldap_enable || isRefused) {
     await operations.change(title, (draft) => make(draft));
     return;
   }
-  const server = serverOf(settings, view);
+  const server = sambaServerOf(settings, view);
   await operations.work(`use the LDAP server ${settings.ldap_hostname}`, ['directoryservice/ldap'], async (work) => {
     const missing = await work.ask(`bind to ${settings.ldap_hostname}`, (host) =>
       tryServer(host, settings, sent, view),
@@ -148,10 +245,10 @@ async function around({ title, sent, before, operations, make }: Updating<typeof
 
 /** Returns the entry that Samba needs and that the directory does not have. */
 async function tryServer(host: Host, settings: LdapSettings, sent: Sent, view: View): Promise<SambaDomain | undefined> {
-  const server = serverOf(settings, view);
-  const objection = await tryBind(host, server);
+  const objection = await tryBind(host, serverOf(settings, view));
   if (objection !== undefined) throw invalid({ __all__: [objection] });
   if (!settings.ldap_has_samba_schema) return undefined;
+  const server = sambaServerOf(settings, view);
   const cifs = view.only(cifsSettings);
   const name = sent.ldap_netbiosname_a || cifs.cifs_srv_netbiosname;
   const domain = sambaDomainOf({ ...cifs, cifs_srv_netbiosname: name });
@@ -171,8 +268,20 @@ async function addDomain(work: Work, args: Parameters<typeof addSambaDomain>[0])
   }
 }
 
-/** How to contact the server. */
+/** How this machine contacts the server. */
 export function serverOf(settings: LdapSettings, view: View): LdapServer {
+  const { ldap_kerberos_principal: id } = settings;
+  const principal = id === null ? undefined : view.get(kerberosPrincipal, id);
+  const keytab = principal === undefined ? undefined : view.get(kerberosKeytab, principal.principal_keytab);
+  const server = sambaServerOf(settings, view);
+  if (principal === undefined || keytab === undefined) return server;
+  const { principal_name: name } = principal;
+  const key = Buffer.from(keytabOf(bytesOf(keytab.keytab_file), name)).toString('base64');
+  return { ...server, account: { name, keytab: key } };
+}
+
+/** How Samba contacts the server: with a password, if not anonymously. */
+export function sambaServerOf(settings: LdapSettings, view: View): LdapServer<PasswordAccount> {
   const authority =
     settings.ldap_ssl === 'off' || settings.ldap_certificate === null
       ? undefined
@@ -233,10 +342,12 @@ function problems(settings: LdapSettings): readonly Problem[] {
       name: 'ldap_basedn',
       sentence: 'ldap_basedn is required when ldap_enable is true, such as dc=example,dc=com.',
     });
-  if (!settings.ldap_anonbind && settings.ldap_binddn === '') {
+  const needsAccount =
+    !settings.ldap_anonbind && (settings.ldap_kerberos_principal === null || settings.ldap_has_samba_schema);
+  if (needsAccount && settings.ldap_binddn === '') {
     found.push({ name: 'ldap_binddn', sentence: 'ldap_binddn is required unless ldap_anonbind is true.' });
   }
-  if (!settings.ldap_anonbind && settings.ldap_bindpw === '')
+  if (needsAccount && settings.ldap_bindpw === '')
     found.push({
       name: 'ldap_bindpw',
       sentence:
@@ -264,6 +375,18 @@ function problems(settings: LdapSettings): readonly Problem[] {
       });
   }
   return found;
+}
+
+function principalProblem(
+  { ldap_kerberos_realm: realmId, ldap_kerberos_principal: id }: LdapSettings,
+  view: View,
+): string | undefined {
+  const principal = id === null ? undefined : view.get(kerberosPrincipal, id);
+  if (principal === undefined) return id === null ? undefined : `There is no Kerberos principal with the id ${id}.`;
+  const realm = realmId === null ? undefined : view.get(kerberosRealm, realmId)?.krb_realm;
+  return realm === undefined || principal.principal_name.endsWith(`@${realm}`)
+    ? undefined
+    : `Expected a principal of the realm ${realm}, which ldap_kerberos_realm names, got ${quote(principal.principal_name)}.`;
 }
 
 function serverProblem(value: string): string | undefined {
@@ -294,8 +417,4 @@ function auxiliaryProblem(value: string): string | undefined {
   return line === undefined
     ? undefined
     : `The nslcd setting ${quote(line.trim())} is unknown or not allowed in ldap_auxiliary_parameters.`;
-}
-
-function unsupported(description: string) {
-  return nullable(refine(integer({ description, min: 1 }), () => 'Kerberos is not supported for LDAP. Send null.'));
 }

@@ -1,12 +1,16 @@
-import { flag, refine, text } from '../../engine/declare/fields.ts';
+import { advanced, flag, refine, text, titled } from '../../engine/declare/fields.ts';
 import { singleton } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 
 export const nisSettings = singleton('directoryservice/nis', {
+  shortName: 'directory/nis',
   title: 'NIS settings',
   description: 'A NIS domain whose users and groups can use this machine.',
   fields: {
-    nis_enable: flag(false, { description: 'Whether users and groups of the domain can use this machine.' }),
+    nis_enable: titled(
+      'Enabled',
+      flag(false, { description: 'Whether users and groups of the domain can use this machine.' }),
+    ),
     nis_domain: text({
       description: 'Name of the NIS domain.',
       max: 64,
@@ -23,10 +27,18 @@ export const nisSettings = singleton('directoryservice/nis', {
         return invalid === undefined ? undefined : `Expected a server name or address, got ${quote(invalid)}.`;
       },
     ),
-    nis_secure_mode: flag(false, {
-      description: 'Whether answers must come from a privileged port of the server.',
+    ...advanced('Connection', {
+      nis_secure_mode: titled(
+        'Privileged ports only',
+        flag(false, {
+          description: 'Whether answers must come from a privileged port of the server.',
+        }),
+      ),
+      nis_manycast: titled(
+        'Use the first server that answers',
+        flag(false, { description: 'Whether to use the fastest of several servers.' }),
+      ),
     }),
-    nis_manycast: flag(false, { description: 'Whether to use the fastest of several servers.' }),
   },
   check({ record, issues }) {
     if (record.nis_enable && record.nis_domain === '')

@@ -1,5 +1,8 @@
-import { ensure, type Restoring, type StepMaker, type Texts } from '../../engine/plan/steps.ts';
+import type { Running } from '../../engine/declare/step.ts';
+import { unwatched } from '../../engine/plan/runner.ts';
+import { act, ensure, type Restoring, type StepMaker, type Texts } from '../../engine/plan/steps.ts';
 import type { Joining } from '../../host/ports/domain.ts';
+import { messageOf } from '../../lib/text.ts';
 
 /** The steps that join a domain and leave it. The journal keeps no account of the domain. */
 
@@ -27,6 +30,32 @@ export const joinDomain = ensure<'domain', Membership>({
   }),
 });
 
+/**
+ * Ends the membership on this machine, whether or not the domain answers. A start that finds it begun has no
+ * account with which it could notify the domain.
+ */
+export const endMembership = act<'domain', Omit<Membership, 'log'>>({
+  kind: 'end membership',
+  keeps: ['domain'],
+  title: ({ domain }) => `end the membership in the domain ${domain}`,
+  isDone: async (host) => (await host.domain.membership()) === undefined,
+  async perform(host, _, args, running = unwatched) {
+    const log = logOf(running);
+    try {
+      if (args !== undefined) {
+        await host.domain.leave(args.joining, log);
+        return;
+      }
+    } catch (error) {
+      log(
+        `${messageOf(error)} The domain could not be notified and still has an account for ${args?.joining.netbiosName}.`,
+      );
+    }
+    await host.domain.forget();
+  },
+  touches: () => ['membership'],
+});
+
 /** Leaves a domain. `restores` joins it again after a crash, with the account that the settings still have. */
 export function leaving(restores: (engine: Restoring) => Promise<void>): StepMaker<Membership> {
   return ensure<'domain', Membership>({
@@ -42,4 +71,13 @@ export function leaving(restores: (engine: Restoring) => Promise<void>): StepMak
     restores,
     // It touches no facts, so a change after it that fails is taken back with those of a member.
   });
+}
+
+/** Adds each line to the progress text of the job, which keeps the earlier lines. */
+export function logOf(work: Pick<Running, 'progress'>): (line: string) => void {
+  const lines: string[] = [];
+  return (line) => {
+    lines.push(line);
+    work.progress(lines.join('\n'));
+  };
 }

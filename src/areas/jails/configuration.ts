@@ -1,5 +1,5 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { flag, nullable, refine, text } from '../../engine/declare/fields.ts';
+import { advanced, basic, flag, nullable, refine, text, titled } from '../../engine/declare/fields.ts';
 import { volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { type RecordOf, type SentOf, singleton, type View } from '../../engine/declare/resource.ts';
 import { contains, networkOf, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
@@ -21,42 +21,56 @@ export const noBroadcasts = (protocol: string) =>
 
 const fields = {
   jc_path: volumePath({ description: 'Mount point of the dataset that holds jails and templates as child datasets.' }),
-  jc_collectionurl: refine(
-    text({
-      description:
-        'URL or folder of an index of ready-made jails. Stored without effect: each template has the URL of its archive.',
-      max: 255,
-    }),
-    (value) =>
-      value === '' || /^(https?|ftp):\/\/[^\s/]+/.test(value) || value.startsWith('/')
-        ? undefined
-        : `Expected an http, https or ftp URL or an absolute path, got ${quote(value)}.`,
+  jc_collectionurl: titled(
+    'Address of the templates',
+    refine(
+      text({
+        description:
+          'URL or folder of an index of ready-made jails. Stored without effect: each template has the URL of its archive.',
+        max: 255,
+      }),
+      (value) =>
+        value === '' || /^(https?|ftp):\/\/[^\s/]+/.test(value) || value.startsWith('/')
+          ? undefined
+          : `Expected an http, https or ftp URL or an absolute path, got ${quote(value)}.`,
+    ),
   ),
-  jc_ipv4_network: range(4, 'Network from which jails get IPv4 addresses.'),
-  jc_ipv4_network_start: range(4, 'First address of the range.'),
-  jc_ipv4_network_end: range(4, 'Last address of the range.'),
-  jc_ipv6_network: range(6, 'Network from which jails get IPv6 addresses.'),
-  jc_ipv6_network_start: range(6, 'First address of the range.'),
-  jc_ipv6_network_end: range(6, 'Last address of the range.'),
-  // Beyond the document's list (gaps 2.1).
-  jc_ipv4_dhcp: refine(
-    flag(false, {
-      description: 'Whether new jails get their IPv4 address by DHCP; not supported, only false is accepted.',
-    }),
-    (on) => (on ? noBroadcasts('DHCP') : undefined),
-  ),
-  jc_ipv6_autoconf: refine(
-    flag(false, {
-      description:
-        'Whether new jails configure their IPv6 address by router advertisements; not supported, only false is accepted.',
-    }),
-    (on) => (on ? noBroadcasts('IPv6 autoconfiguration') : undefined),
-  ),
+  ...basic('Addresses', {
+    jc_ipv4_network: titled('IPv4 network', range(4, 'Network from which jails get IPv4 addresses.')),
+    jc_ipv4_network_start: titled('First IPv4 address', range(4, 'First address of the range.')),
+    jc_ipv4_network_end: titled('Last IPv4 address', range(4, 'Last address of the range.')),
+    jc_ipv6_network: titled('IPv6 network', range(6, 'Network from which jails get IPv6 addresses.')),
+    jc_ipv6_network_start: titled('First IPv6 address', range(6, 'First address of the range.')),
+    jc_ipv6_network_end: titled('Last IPv6 address', range(6, 'Last address of the range.')),
+  }),
+  ...advanced('Addresses', {
+    // Beyond the document's list (gaps 2.1).
+    jc_ipv4_dhcp: titled(
+      'IPv4 by DHCP',
+      refine(
+        flag(false, {
+          description: 'Whether new jails get their IPv4 address by DHCP; not supported, only false is accepted.',
+        }),
+        (on) => (on ? noBroadcasts('DHCP') : undefined),
+      ),
+    ),
+    jc_ipv6_autoconf: titled(
+      'IPv6 by autoconfiguration',
+      refine(
+        flag(false, {
+          description:
+            'Whether new jails configure their IPv6 address by router advertisements; not supported, only false is accepted.',
+        }),
+        (on) => (on ? noBroadcasts('IPv6 autoconfiguration') : undefined),
+      ),
+    ),
+  }),
 };
 
 export type JailSettings = RecordOf<typeof fields>;
 
 export const jailSettings = singleton('jails/configuration', {
+  shortName: 'jail/settings',
   title: 'jail configuration',
   description: 'Where jails are stored, and which addresses they get.',
   ofMachine: true,

@@ -1,5 +1,7 @@
 import { failed, missing } from '../../engine/declare/errors.ts';
 import {
+  advanced,
+  basic,
   choice,
   createOnly,
   type Field,
@@ -8,11 +10,13 @@ import {
   flag,
   inputOnly,
   live,
+  naming,
   nullable,
   onMachine,
   refine,
   required,
   text,
+  titled,
 } from '../../engine/declare/fields.ts';
 import { addressOf } from '../../engine/declare/formats.ts';
 import {
@@ -65,79 +69,148 @@ const macAddress = refine(
 );
 
 const fields = {
-  jail_host: required(
-    createOnly(
-      text({
-        description: 'Name of the jail, which is also its host name.',
-        // The maximum length of a host name on Linux.
-        max: 64,
-        pattern: /^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?$/,
-        rule: 'The name may contain letters, digits, _ and - only, and must not begin or end with -.',
-      }),
+  jail_host: titled(
+    'Name',
+    required(
+      createOnly(
+        text({
+          description: 'Name of the jail, which is also its host name.',
+          // The maximum length of a host name on Linux.
+          max: 64,
+          pattern: /^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?$/,
+          rule: 'The name may contain letters, digits, _ and - only, and must not begin or end with -.',
+        }),
+      ),
     ),
   ),
-  jail_type: createOnly(
-    text({ description: 'Name of the template that the jail is created from.', max: 120, initial: 'standard' }),
+  jail_type: titled(
+    'Template',
+    createOnly(
+      naming(
+        'jails/templates',
+        text({ description: 'Name of the template that the jail is created from.', max: 120, initial: 'standard' }),
+      ),
+    ),
   ),
   jail_status: live(choice(['Running', 'Stopped'], { description: 'Whether the jail is running.' })),
-  jail_autostart: flag(true, { description: 'Whether the jail starts with the machine.' }),
-  jail_nat: flag(false, { description: 'Whether outgoing traffic is translated to an address of the machine (NAT).' }),
-  jail_vnet: flag(true, {
-    description:
-      'Whether the jail has its own network stack. Otherwise it shares that of the machine, with its addresses on an interface.',
-  }),
-  jail_flags: refine(
-    text({ description: `Limits of the jail, separated by commas: ${flagWords}.`, max: 255 }),
-    (value) => {
-      const reading = readFlags(value);
-      return 'wrong' in reading ? reading.wrong : undefined;
-    },
+  jail_autostart: titled(
+    'Start with the machine',
+    flag(true, { description: 'Whether the jail starts with the machine.' }),
   ),
-  jail_mac: field({
-    ...macAddress,
-    read: (sent) => macAddress.read(typeof sent === 'string' ? sent.toLowerCase() : sent),
-  }),
-  jail_ipv4: address(4, 'IPv4 address; the next free one of the configured range when not sent.'),
-  jail_ipv4_netmask: bits(32, 'Prefix length of jail_ipv4.'),
-  jail_ipv6: address(6, 'IPv6 address; the next free one of the configured range when not sent.'),
-  jail_ipv6_prefix: bits(128, 'Prefix length of jail_ipv6.'),
-  jail_alias_ipv4: address(4, 'Additional IPv4 address.'),
-  jail_alias_ipv6: address(6, 'Additional IPv6 address.'),
-  jail_bridge_ipv4: address(4, "IPv4 address of the machine on the jails' bridge."),
-  jail_bridge_ipv4_netmask: bits(32, 'Prefix length of jail_bridge_ipv4.'),
-  jail_bridge_ipv6: address(6, "IPv6 address of the machine on the jails' bridge."),
-  jail_bridge_ipv6_prefix: bits(128, 'Prefix length of jail_bridge_ipv6.'),
-  jail_alias_bridge_ipv4: address(4, "Additional IPv4 address of the machine on the jails' bridge."),
-  jail_alias_bridge_ipv6: address(6, "Additional IPv6 address of the machine on the jails' bridge."),
-  jail_defaultrouter_ipv4: address(4, 'IPv4 default gateway of the jail; the machine itself when not sent.'),
-  jail_defaultrouter_ipv6: address(
-    6,
-    'IPv6 default gateway of the jail; the address of the machine on the bridge when not sent.',
-  ),
-  // Not in the document's list of fields (gaps 2.2).
-  jail_iface: onMachine(
-    text({
-      description:
-        'Interface through which other machines reach the jail; the one whose network contains its address when not sent.',
-      max: 15,
-    }),
-    (name, facts) => (plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name)),
-  ),
-  jail_ipv4_dhcp: inputOnly(
-    refine(
-      flag(false, { description: 'Whether the jail gets its address by DHCP; not supported, only false is accepted.' }),
-      (on) => (on ? noBroadcasts('DHCP') : undefined),
+  ...advanced('Network', {
+    jail_nat: titled(
+      'Translate addresses',
+      flag(false, { description: 'Whether outgoing traffic is translated to an address of the machine (NAT).' }),
     ),
-  ),
-  jail_ipv6_autoconf: inputOnly(
-    refine(
-      flag(false, {
+    jail_vnet: titled(
+      'Network of its own',
+      flag(true, {
         description:
-          'Whether the jail configures its address by router advertisements; not supported, only false is accepted.',
+          'Whether the jail has its own network stack. Otherwise it shares that of the machine, with its addresses on an interface.',
       }),
-      (on) => (on ? noBroadcasts('IPv6 autoconfiguration') : undefined),
     ),
-  ),
+    jail_flags: titled(
+      'Further settings',
+      refine(text({ description: `Limits of the jail, separated by commas: ${flagWords}.`, max: 255 }), (value) => {
+        const reading = readFlags(value);
+        return 'wrong' in reading ? reading.wrong : undefined;
+      }),
+    ),
+    jail_mac: titled(
+      'MAC address',
+      field({
+        ...macAddress,
+        read: (sent) => macAddress.read(typeof sent === 'string' ? sent.toLowerCase() : sent),
+      }),
+    ),
+  }),
+  ...basic('Addresses', {
+    jail_ipv4: titled(
+      'IPv4 address',
+      address(4, 'IPv4 address; the next free one of the configured range when not sent.'),
+    ),
+    jail_ipv4_netmask: titled('IPv4 prefix length', bits(32, 'Prefix length of jail_ipv4.')),
+    jail_ipv6: titled(
+      'IPv6 address',
+      address(6, 'IPv6 address; the next free one of the configured range when not sent.'),
+    ),
+    jail_ipv6_prefix: titled('IPv6 prefix length', bits(128, 'Prefix length of jail_ipv6.')),
+  }),
+  ...advanced('Addresses', {
+    jail_alias_ipv4: titled('IPv4 alias', address(4, 'Additional IPv4 address.')),
+    jail_alias_ipv6: titled('IPv6 alias', address(6, 'Additional IPv6 address.')),
+  }),
+  ...advanced('Bridge and router', {
+    jail_bridge_ipv4: titled(
+      'IPv4 address of the bridge',
+      address(4, "IPv4 address of the machine on the jails' bridge."),
+    ),
+    jail_bridge_ipv4_netmask: titled(
+      'IPv4 prefix length of the bridge',
+      bits(32, 'Prefix length of jail_bridge_ipv4.'),
+    ),
+    jail_bridge_ipv6: titled(
+      'IPv6 address of the bridge',
+      address(6, "IPv6 address of the machine on the jails' bridge."),
+    ),
+    jail_bridge_ipv6_prefix: titled(
+      'IPv6 prefix length of the bridge',
+      bits(128, 'Prefix length of jail_bridge_ipv6.'),
+    ),
+    jail_alias_bridge_ipv4: titled(
+      'IPv4 alias of the bridge',
+      address(4, "Additional IPv4 address of the machine on the jails' bridge."),
+    ),
+    jail_alias_bridge_ipv6: titled(
+      'IPv6 alias of the bridge',
+      address(6, "Additional IPv6 address of the machine on the jails' bridge."),
+    ),
+    jail_defaultrouter_ipv4: titled(
+      'IPv4 router',
+      address(4, 'IPv4 default gateway of the jail; the machine itself when not sent.'),
+    ),
+    jail_defaultrouter_ipv6: titled(
+      'IPv6 router',
+      address(6, 'IPv6 default gateway of the jail; the address of the machine on the bridge when not sent.'),
+    ),
+  }),
+  ...advanced('Network', {
+    // Not in the document's list of fields (gaps 2.2).
+    jail_iface: titled(
+      'Interface',
+      onMachine(
+        text({
+          description:
+            'Interface through which other machines reach the jail; the one whose network contains its address when not sent.',
+          max: 15,
+        }),
+        (name, facts) => (plugged(facts).some((link) => link.name === name) ? undefined : noSuchNic(name)),
+      ),
+    ),
+    jail_ipv4_dhcp: titled(
+      'IPv4 by DHCP',
+      inputOnly(
+        refine(
+          flag(false, {
+            description: 'Whether the jail gets its address by DHCP; not supported, only false is accepted.',
+          }),
+          (on) => (on ? noBroadcasts('DHCP') : undefined),
+        ),
+      ),
+    ),
+    jail_ipv6_autoconf: titled(
+      'IPv6 by autoconfiguration',
+      inputOnly(
+        refine(
+          flag(false, {
+            description:
+              'Whether the jail configures its address by router advertisements; not supported, only false is accepted.',
+          }),
+          (on) => (on ? noBroadcasts('IPv6 autoconfiguration') : undefined),
+        ),
+      ),
+    ),
+  }),
 };
 
 export type Jail = RecordOf<typeof fields>;
@@ -145,6 +218,7 @@ export type Jail = RecordOf<typeof fields>;
 export const jail = collection(
   'jails/jails',
   {
+    shortName: 'jail',
     title: 'jail',
     description: 'A system container: a Linux system that shares the kernel of the machine.',
     ofMachine: true,

@@ -1,11 +1,22 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { createOnly, flag, hidden, inputOnly, reference, refine, required, text } from '../../engine/declare/fields.ts';
+import {
+  createOnly,
+  flag,
+  hidden,
+  inputOnly,
+  naming,
+  reference,
+  refine,
+  required,
+  text,
+  titled,
+} from '../../engine/declare/fields.ts';
 import { volumePath } from '../../engine/declare/formats.ts';
 import { collection, type Operations, type RecordOf, type SentOf } from '../../engine/declare/resource.ts';
 import { normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
-import { exposureProblem } from '../storage/exposure.ts';
-import { makeFolder } from '../storage/folders.ts';
+import { exposureProblem } from '../folders/exposure.ts';
+import { makeFolder } from '../folders/folders.ts';
 import { jailsPlace } from './configuration.ts';
 import { jail } from './jails.ts';
 import { attachMount, detachMount, mountOf } from './steps.ts';
@@ -24,7 +35,7 @@ const destinationText = text({
 });
 
 const fields = {
-  jail: required(text({ description: 'Name of the jail.', max: 64 })),
+  jail: required(naming('jails/jails', text({ description: 'Name of the jail.', max: 64 }))),
   source: required(
     // The unit of the jail has each folder of the path at the end of a line.
     refine(volumePath({ description: 'Folder on a volume.' }), (path) =>
@@ -40,10 +51,13 @@ const fields = {
     }),
   }),
   mounted: flag(true, { description: 'Whether the folder is mounted, or will be when the jail starts.' }),
-  readonly: flag(false, { description: 'Whether the mount is read-only.' }),
+  readonly: titled('Read-only', flag(false, { description: 'Whether the mount is read-only.' })),
   // gaps 2.3
-  create: createOnly(
-    inputOnly(flag(true, { description: 'Whether to create the mount point in the jail if it does not exist.' })),
+  create: titled(
+    'Create the folder',
+    createOnly(
+      inputOnly(flag(true, { description: 'Whether to create the mount point in the jail if it does not exist.' })),
+    ),
   ),
   jail_id: hidden(reference('jails/jails', { description: 'The id of the jail.', onRemove: 'remove' })),
 };
@@ -51,6 +65,8 @@ const fields = {
 export type JailMountPoint = RecordOf<typeof fields>;
 
 export const jailMountPoint = collection('jails/mountpoints', {
+  shortName: 'jail/mountpoint',
+  nameField: 'destination',
   title: 'jail mount point',
   description: 'A folder of a volume that is mounted in a jail.',
   ofMachine: true,

@@ -1,5 +1,5 @@
 import { failed } from '../../engine/declare/errors.ts';
-import { choice, flag, integer, readOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import { choice, flag, integer, readOnly, refine, required, text, titled } from '../../engine/declare/fields.ts';
 import { collection, type Draft, type Operations, type RecordOf, type View } from '../../engine/declare/resource.ts';
 import { mostUnpacked } from '../../host/ports/jails.ts';
 import { quote } from '../../lib/text.ts';
@@ -12,41 +12,57 @@ const debootstrapUrl = /^debootstrap:[a-z]+$/;
 
 const fields = {
   jt_name: required(text({ description: 'Name of the template, as used in jail_type.', max: 120 })),
-  jt_os: required(
-    choice(['FreeBSD', 'Linux'], { description: 'Operating system. Only Linux templates can be used for jails.' }),
-  ),
-  jt_arch: required(choice(['x64', 'x86'], { description: 'Architecture: 64 or 32 bits.' })),
-  jt_url: required(
-    refine(
-      text({
-        description:
-          'URL of the archive by http, https, ftp or file, or debootstrap: and the name of a Debian release, which is then built on this machine.',
-        max: 255,
-      }),
-      (url) =>
-        debootstrapUrl.test(url) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(url) || /^file:\/\/\/\S+$/.test(url)
-          ? undefined
-          : `Expected an http, https, ftp or file URL, or a Debian release such as debootstrap:trixie, got ${quote(url)}.`,
+  jt_os: titled(
+    'Operating system',
+    required(
+      choice(['FreeBSD', 'Linux'], { description: 'Operating system. Only Linux templates can be used for jails.' }),
     ),
   ),
-  jt_instances: readOnly(integer({ description: 'Number of jails created from the template.', min: 0, initial: 0 })),
+  jt_arch: titled('Architecture', required(choice(['x64', 'x86'], { description: 'Architecture: 64 or 32 bits.' }))),
+  jt_url: titled(
+    'Address of the archive',
+    required(
+      refine(
+        text({
+          description:
+            'URL of the archive by http, https, ftp or file, or debootstrap: and the name of a Debian release, which is then built on this machine.',
+          max: 255,
+        }),
+        (url) =>
+          debootstrapUrl.test(url) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(url) || /^file:\/\/\/\S+$/.test(url)
+            ? undefined
+            : `Expected an http, https, ftp or file URL, or a Debian release such as debootstrap:trixie, got ${quote(url)}.`,
+      ),
+    ),
+  ),
+  jt_instances: titled(
+    'Jails of this template',
+    readOnly(integer({ description: 'Number of jails created from the template.', min: 0, initial: 0 })),
+  ),
   // Not in the document's list of fields (gaps 2.4).
-  jt_mtree: text({
-    description: 'URL of a list of the files. Stored without effect: the archive is verified by its checksum file.',
-    max: 255,
-  }),
-  jt_readonly: flag(false, {
-    description: 'Whether the template is read-only. A request that sends this as false can still change it.',
-  }),
-  jt_system: {
+  jt_mtree: titled(
+    'File list',
+    text({
+      description: 'URL of a list of the files. Stored without effect: the archive is verified by its checksum file.',
+      max: 255,
+    }),
+  ),
+  jt_readonly: titled(
+    'Read-only',
+    flag(false, {
+      description: 'Whether the template is read-only. A request that sends this as false can still change it.',
+    }),
+  ),
+  jt_system: titled('Supplied with Holdfast', {
     ...readOnly(flag(false, { description: 'Whether the template is hidden from lists; always false.' })),
     initial: false,
-  },
+  }),
 };
 
 export type JailTemplate = RecordOf<typeof fields>;
 
 export const jailTemplate = collection('jails/templates', {
+  shortName: 'jail/template',
   title: 'jail template',
   description:
     'The root file system of new jails, fetched when the first jail is created from it and stored as a snapshot.',

@@ -4,6 +4,7 @@ import type { Fields } from '../../engine/declare/fields.ts';
 import type { Kept, RecordChange } from '../../engine/declare/kept.ts';
 import type { RecordOf, World } from '../../engine/declare/resource.ts';
 import type { Step } from '../../engine/declare/step.ts';
+import { binEntry } from '../bin/bin-entry.ts';
 import { iscsiExtent, zvolOf } from '../services/iscsi/extent.ts';
 import { iscsiTarget } from '../services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../services/iscsi/targetgroup.ts';
@@ -29,11 +30,14 @@ interface Confines {
   readonly world: World;
 }
 
-/** Steps of shares, which work on the path of the record. That is checked with the record. */
-const stepsOfShares = ['make folder', 'set permissions'];
+/**
+ * Steps that belong to another one: those of shares work on the path of the record, which is checked with the record, and
+ * a key is held and forgotten for a dataset that is created or destroyed.
+ */
+const belonging = ['make folder', 'set permissions', 'hold key', 'forget key'];
 
 function stepOutside({ nature, kind, of, title, touches }: Step, { below, world }: Confines): string | undefined {
-  if (nature === 'check' || stepsOfShares.includes(kind)) return undefined;
+  if (nature === 'check' || belonging.includes(kind)) return undefined;
   const outside = `it may not ${title}.`;
   if (kind === 'destroy dataset' && of['with'] === 'clones') {
     // What was cloned from its snapshots goes too, wherever it is.
@@ -41,6 +45,10 @@ function stepOutside({ nature, kind, of, title, touches }: Step, { below, world 
     const escaped = all.find(({ name, origin }) => origin?.startsWith(below) === true && !name.startsWith(below));
     return of['name']?.startsWith(below) === true && escaped === undefined ? undefined : outside;
   }
+  // What the bin keeps lies outside, and comes back to where its entry says, which is checked with the entry.
+  if (kind === 'make bin') return undefined;
+  if (kind === 'move to bin') return of['name']?.startsWith(below) === true ? undefined : outside;
+  if (kind === 'restore from bin') return of['to']?.startsWith(below) === true ? undefined : outside;
   const isInside =
     touches.length > 0 &&
     touches.every((one) => typeof one === 'object' && 'dataset' in one && one.dataset.startsWith(below));
@@ -48,7 +56,9 @@ function stepOutside({ nature, kind, of, title, touches }: Step, { below, world 
 }
 
 function changeOutside(change: RecordChange, confines: Confines): string | undefined {
-  const { resource, id } = change;
+  const { resource, id, before } = change;
+  // An entry has what the same change removes. One that goes is restored with its records, which are checked too.
+  if (resource.path === binEntry.path && (before === undefined || isKeptInside(before, confines))) return undefined;
   const records = [change.before, change.after].filter((record) => record !== undefined);
   return records.every((record) => isInside(resource, record, confines))
     ? undefined
@@ -91,6 +101,11 @@ function sharesDatasets(resource: Kept, record: RecordOf<Fields>, { below, world
       .map(({ mountpoint }) => mountpoint),
   );
   return locations.length > 0 && locations.every((location) => 'path' in location && mounted.has(location.path));
+}
+
+function isKeptInside(entry: Readonly<Record<string, unknown>>, { below }: Confines): boolean {
+  const { dataset } = entry;
+  return typeof dataset === 'string' && dataset.startsWith(below);
 }
 
 function isZvolInside(id: number, values: Readonly<Record<string, unknown>>, { below }: Confines): boolean {

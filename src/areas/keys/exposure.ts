@@ -1,7 +1,7 @@
 import { locationsOf } from '../../engine/configuration/occupants.ts';
 import type { Effect } from '../../engine/declare/access.ts';
 import { isIn, type Location } from '../../engine/declare/location.ts';
-import { matches } from './patterns.ts';
+import { matches } from '../rights/patterns.ts';
 
 /** What gives clients of the network access to places on volumes. */
 const opening = ['sharing/*', 'services/*', 'services/iscsi/extent'];

@@ -2,40 +2,45 @@ import type { Access, Act, Effect, Grant, Permission } from '../../engine/declar
 import { contains, type Ip, type Network, parseIp, parseNetwork } from '../../lib/ip.ts';
 import { isObject } from '../../lib/json.ts';
 import { quote } from '../../lib/text.ts';
+import { covers, matches } from '../rights/patterns.ts';
+import type { Rights } from '../rights/rights.ts';
+import { roles } from '../rights/roles.ts';
 import { outsideOf } from './confinement.ts';
 import { exposedBy } from './exposure.ts';
-import type { Key } from './key.ts';
-import { covers, matches } from './patterns.ts';
 import { isPrivilegedField, privilegeIn } from './privileged.ts';
-import { roles } from './roles.ts';
 
-/** The permissions of a key: those of its role and its own. */
-export function permissionsOf({ role, permissions }: Pick<Key, 'role' | 'permissions'>): readonly Permission[] {
+/** The permissions of a key or an account: those of its role and its own. */
+export function permissionsOf({ role, permissions }: Pick<Rights, 'role' | 'permissions'>): readonly Permission[] {
   return role === '' ? permissions : [...roles[role], ...permissions];
 }
 
-/** What a key may do, decided by its permissions alone. Nothing that they do not name is permitted. */
+/** What a key or an account may do, decided by its permissions alone. Nothing that they do not name is permitted. */
 export class KeyAccess implements Access {
-  readonly #name: string;
+  /** The key or account at the beginning of a sentence. */
+  readonly #holder: string;
   readonly #permissions: readonly Permission[];
   readonly #addresses: readonly Network[];
   readonly #expires: number | undefined;
   readonly #dataset: string;
   readonly confine: Access['confine'];
 
-  constructor(key: Pick<Key, 'name' | 'role' | 'permissions' | 'dataset' | 'addresses' | 'expires'>) {
-    this.#name = key.name;
-    this.#dataset = key.dataset;
+  constructor(holder: string, rights: Omit<Rights, 'enabled'>) {
+    this.#holder = holder;
+    this.#dataset = rights.dataset;
     this.confine =
-      key.dataset === ''
+      rights.dataset === ''
         ? undefined
         : (effect) => {
-            const outside = outsideOf(key.dataset, effect);
-            return outside && `The key ${quote(key.name)} is confined to the dataset ${quote(key.dataset)}: ${outside}`;
+            const outside = outsideOf(rights.dataset, effect);
+            return outside && `${holder} is confined to the dataset ${quote(rights.dataset)}: ${outside}`;
           };
-    this.#permissions = permissionsOf(key);
-    this.#addresses = key.addresses.map(rangeOf).filter((range) => range !== undefined);
-    this.#expires = key.expires === '' ? undefined : Date.parse(key.expires);
+    this.#permissions = permissionsOf(rights);
+    this.#addresses = rights.addresses.map(rangeOf).filter((range) => range !== undefined);
+    this.#expires = rights.expires === '' ? undefined : Date.parse(rights.expires);
+  }
+
+  get rights(): Access['rights'] {
+    return { permissions: this.#permissions, dataset: this.#dataset };
   }
 
   get readsSecrets(): boolean {
@@ -68,7 +73,7 @@ export class KeyAccess implements Access {
       const kept = act.before === undefined ? field.initial : act.before[name];
       const sent = body[key] === null ? field.blank : reading.ok ? reading.value : undefined;
       if (sent !== undefined && JSON.stringify(sent) === JSON.stringify(kept)) continue;
-      return `The key ${quote(this.#name)} may not set the field ${name} of ${act.resource}: it requires a permission with raw, because the machine uses it with the rights of root.`;
+      return `${this.#holder} may not set the field ${name} of ${act.resource}: it requires a permission with raw, because the machine uses it with the rights of root.`;
     }
     return undefined;
   }
@@ -76,12 +81,12 @@ export class KeyAccess implements Access {
   exposure(effect: Effect): string | undefined {
     if (this.#permissions.some(({ raw }) => raw)) return undefined;
     const exposed = exposedBy(effect);
-    return exposed && `The key ${quote(this.#name)} may not do this: ${exposed} It requires a permission with raw.`;
+    return exposed && `${this.#holder} may not do this: ${exposed} It requires a permission with raw.`;
   }
 
   problemOfGrant({ permissions, addresses, expires, dataset }: Grant): string | undefined {
     const wider = permissions.find((inner) => !this.#permissions.some((outer) => includes(outer, inner)));
-    const more = `The key ${quote(this.#name)} cannot give another key more rights than it has itself`;
+    const more = `${this.#holder} cannot give more rights than it has itself`;
     if (wider !== undefined) return `${more}: ${wider.verbs.join(', ')} of ${wider.resources.join(', ')}.`;
     if (this.#expires !== undefined && (expires === undefined || expires > this.#expires))
       return `${more}: it expires at ${new Date(this.#expires).toISOString()}.`;
@@ -101,7 +106,7 @@ export class KeyAccess implements Access {
 
   #lacks({ resource, record, verb }: Act): string {
     const what = record === undefined ? resource : `${resource}/${record}`;
-    return `The key ${quote(this.#name)} lacks the permission for ${quote(verb)} of ${quote(what)}.`;
+    return `${this.#holder} lacks the permission for ${quote(verb)} of ${quote(what)}.`;
   }
 }
 

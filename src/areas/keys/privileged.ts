@@ -1,6 +1,6 @@
 import type { Act } from '../../engine/declare/access.ts';
 import type { Field } from '../../engine/declare/fields.ts';
-import { matches } from './patterns.ts';
+import { matches } from '../rights/patterns.ts';
 
 /**
  * What amounts to root on the machine. A permission includes it only with `raw`, even if its patterns match. All other
@@ -45,10 +45,21 @@ export const privileges: readonly Privilege[] = [
     verbs: ['create', 'update', 'remove', 'clear'],
     why: 'it copies files with the rights of an account from and to other machines',
   },
+  { resource: 'holdfast/acme', why: 'root runs the hook, and who has a certificate can pass for the appliance' },
   { resource: 'holdfast/config', why: 'it contains and replaces the whole configuration' },
+  {
+    resource: 'holdfast/encryption',
+    verbs: ['changeDatasetKey', 'exportDatasetKey'],
+    why: 'who has the key of a dataset can read it anywhere',
+  },
+  { resource: 'holdfast/adopt', verbs: ['*'], why: 'the configuration of other programs has passwords' },
   { resource: 'holdfast/found', why: 'it replaces files of the system' },
+  { resource: 'holdfast/https', why: 'it sets how the appliance is reached' },
   { resource: 'holdfast/keys', verbs: ['*'], why: 'keys give rights' },
+  { resource: 'holdfast/people', verbs: ['*'], why: 'they give accounts rights' },
   { resource: 'holdfast/plugins', why: 'plugins run programs' },
+  { resource: 'holdfast/channels', why: 'the appliance sends messages to the address that it names' },
+  { resource: 'holdfast/webhooks', why: 'the appliance sends requests to the address that it names' },
   { resource: 'holdfast/tokens', why: 'a token lets another machine pair with this one' },
 ];
 
@@ -64,7 +75,8 @@ export const privilegedFields: Readonly<Record<string, readonly string[]>> = {
 export function privilegeIn({ declared, verb, reads }: Act): string | undefined {
   return privileges.find(
     ({ resource, verbs }) =>
-      matches(resource, declared) && (verbs === undefined ? !reads : verbs.includes('*') || verbs.includes(verb)),
+      // Patterns are compared last: most requests read, and few entries are about that.
+      (verbs === undefined ? !reads : verbs.includes('*') || verbs.includes(verb)) && matches(resource, declared),
   )?.why;
 }
 

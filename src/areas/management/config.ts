@@ -26,6 +26,7 @@ export const config = section('config', 'The whole configuration, as a file and 
     method: 'POST',
     path: 'config/backup',
     name: 'downloadConfig',
+    alone: 'It changes nothing.',
     title: 'Returns the configuration as one file. With a passphrase it includes the secrets, encrypted.',
     body: { passphrase },
     answer: objectOf('ConfigFile', {
@@ -51,6 +52,7 @@ export const config = section('config', 'The whole configuration, as a file and 
     method: 'POST',
     path: 'config/restore',
     name: 'restoreConfig',
+    alone: 'It replaces the whole configuration.',
     title: 'Replaces the configuration by that of a file or of an automatic backup.',
     body: {
       file: optional(anyJson({ description: 'Content of a file that config/backup returned.' })),
@@ -59,7 +61,7 @@ export const config = section('config', 'The whole configuration, as a file and 
     },
     answer: objectOf('RestoredConfig', { before: orNull({ ...backup, description: 'The replaced configuration.' }) }),
     example: { body: { backup: 1 } },
-    async run({ engine, backupFiles, body: { file, backup: number, passphrase }, context }) {
+    async run({ engine, backupFiles, body: { file, backup: number, passphrase }, operations }) {
       if ((file === undefined) === (number === undefined))
         throw invalid({
           file: ['Expected either file, the content of a backup, or backup, the number of an entry of config/backups.'],
@@ -67,10 +69,10 @@ export const config = section('config', 'The whole configuration, as a file and 
       if (number === undefined) {
         const made = isObject(file) ? quote(file['made']) : '';
         const reading = await backupFiles.read(file, passphrase);
-        await engine.exchange(`restore the configuration of ${made}`, context, reading);
+        await operations.exchange(`restore the configuration of ${made}`, reading);
       } else {
         const kept = engine.backup(number) ?? gone(number);
-        await engine.exchange(`restore the backup ${number}`, context, (_current, fresh) => withLater(kept, fresh));
+        await operations.exchange(`restore the backup ${number}`, (_current, fresh) => withLater(kept, fresh));
       }
       return { before: engine.backups()[0] ?? null };
     },

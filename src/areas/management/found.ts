@@ -1,10 +1,9 @@
 import { required, text } from '../../engine/declare/fields.ts';
-import { operation, section } from '../../engine/declare/operation.ts';
+import { type EngineToRead, operation, section } from '../../engine/declare/operation.ts';
 import { flagOf, integerOf, listOf, objectOf, orNull, stringOf } from '../../engine/declare/schema.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
-import type { Engine } from '../../engine/engine.ts';
 import { backupsFolder } from '../../engine/plan/originals.ts';
-import { activeServices, unmanagedSubsystem } from '../../engine/upkeep/takeover.ts';
+import { activeServices, takeOver, unmanagedSubsystem } from '../../engine/upkeep/takeover.ts';
 import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
 import { volumeRecord } from '../storage/volumes.ts';
@@ -73,15 +72,15 @@ export const found = section('found', 'What was configured on the machine before
       managed: flagOf('Whether Holdfast manages it.'),
       originals: stringOf('Folder with the replaced files.'),
     }),
-    async run({ engine, params: { subsystem }, context }) {
-      await engine.takeOver(subsystem, context);
+    async run({ params: { subsystem }, operations }) {
+      await takeOver(subsystem, operations);
       return { subsystem, managed: true, originals: backupsFolder };
     },
   }),
 ]);
 
 /** Unmanaged subsystems, and pools, users and groups without a record; each with instructions. */
-function listFound(engine: Engine, subsystems: readonly Subsystem[]) {
+function listFound(engine: EngineToRead, subsystems: readonly Subsystem[]) {
   const { view, facts } = engine.world;
   return {
     subsystems: view.all(unmanagedSubsystem).map(({ subsystem: name, files, live }) => {

@@ -36,15 +36,14 @@ export const occupants = section('occupants', 'What lies on a volume.', [
         ),
       }),
     ),
+    list: { key: ['resource', 'id'] },
     example: { query: { dataset: 'tank' } },
-    run({ engine, query, context }) {
+    run({ engine, query, operations }) {
       const { view } = engine.world;
       const found = view.occupants(locationOf(query));
-      return engine
-        .operations(context)
-        .ask('look at what uses the records', (host) =>
-          Promise.all(found.map((occupant) => described(occupant, view, host))),
-        );
+      return operations.ask('look at what uses the records', (host) =>
+        Promise.all(found.map((occupant) => described(occupant, view, host))),
+      );
     },
   }),
 ]);

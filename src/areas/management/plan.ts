@@ -3,7 +3,7 @@ import { operation, section } from '../../engine/declare/operation.ts';
 import { choiceOf, flagOf, listOf, objectOf, orNull, stringOf } from '../../engine/declare/schema.ts';
 import { detailedStepsOf, titlesOf } from '../../engine/plan/dry-run.ts';
 
-const plannedStep = objectOf('PlannedStep', {
+export const plannedStep = objectOf('PlannedStep', {
   title: stringOf('What it does, such as write /etc/samba/smb.conf.'),
   reversible: flagOf('Whether it is taken back if a later step of the request fails.'),
   decides: flagOf('Whether the plan ends with it, because what follows depends on what the step finds.'),
@@ -34,10 +34,16 @@ export const plan = section('plan', 'Dry runs.', [
     method: 'POST',
     path: 'plan',
     name: 'planRequest',
-    title: 'Describes what a request would do to the machine, and changes nothing.',
+    alone: 'It changes nothing.',
+    title: 'Describes what a request of either interface would do to the machine, and changes nothing.',
     body: {
       method: required(choice(['POST', 'PUT', 'DELETE'], { description: 'Method of the request.' })),
-      path: required(text({ description: 'Path of the request below /api/v1.0/, such as sharing/cifs/.', max: 4096 })),
+      path: required(
+        text({
+          description: 'Path of the request below /api/v1.0/, such as sharing/cifs/, or from /api/ on.',
+          max: 4096,
+        }),
+      ),
       body: optional(anyJson({ description: 'Body of the request.' })),
       details: flag(false, { description: 'Whether to answer the details of each step instead of its title.' }),
     },

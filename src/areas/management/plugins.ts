@@ -10,6 +10,7 @@ export const plugins = section('plugins', 'Plugins, which the document can list 
     method: 'POST',
     path: 'plugins',
     name: 'installPlugin',
+    alone: 'What its bundle contains is known only after it was unpacked.',
     title: 'Installs a plugin from a bundle into a jail. If a part of it fails, everything is undone.',
     body: {
       bundle: required(
@@ -29,7 +30,7 @@ export const plugins = section('plugins', 'Plugins, which the document can list 
     },
     answer,
     example: { body: { bundle: '/usr/share/holdfast/plugins/webpage', jail: 'web', enabled: true } },
-    run: ({ engine, body, context }) => installPlugin(engine.operations(context), body),
+    run: ({ body, operations }) => installPlugin(operations, body),
   }),
   operation({
     method: 'POST',
@@ -42,6 +43,6 @@ export const plugins = section('plugins', 'Plugins, which the document can list 
     },
     answer,
     example: { body: { id: 1, enabled: false } },
-    run: ({ engine, body, context }) => enablePlugin(engine.operations(context), body),
+    run: ({ body, operations }) => enablePlugin(operations, body),
   }),
 ]);

@@ -1,4 +1,5 @@
-import { optional, text } from '../../engine/declare/fields.ts';
+import { missing } from '../../engine/declare/errors.ts';
+import { integer, optional, required, text } from '../../engine/declare/fields.ts';
 import { operation, section } from '../../engine/declare/operation.ts';
 import { type CurrentProblem, severities } from '../../engine/declare/problem.ts';
 import type { View } from '../../engine/declare/resource.ts';
@@ -12,6 +13,7 @@ import {
   stringOf,
   timeOf,
 } from '../../engine/declare/schema.ts';
+import { isWithin } from '../../lib/path.ts';
 import { alertNote } from '../system/alert.ts';
 
 const problem = objectOf('Problem', {
@@ -24,6 +26,7 @@ const problem = objectOf('Problem', {
   since: timeOf('When it began, or was first seen.'),
   message: stringOf('What is wrong, and what to do.'),
   dismissed: flagOf('Whether a user dismissed its alert.'),
+  snoozed_until: orNull(timeOf('Until when it is not reported by mail and channels; null if it is.')),
   affects: listOf(stringOf('Path of a record.'), 'The records that cannot do their work because of it.'),
   remedy: orNull({
     ...objectOf(
@@ -47,20 +50,47 @@ export const problems = section('problems', 'What is wrong with the appliance.',
       ),
     },
     answer: listOf(problem),
+    list: { key: ['id'], order: ['-severity'] },
     awaitsStart: true,
     run({ engine, query: { about } }) {
       const { view } = engine.glance(['storage', 'condition', 'services']);
       return engine.problems
-        .filter((one) => about === undefined || [one.about, ...(one.affects ?? [])].some((path) => isAt(path, about)))
-        .map((one) => shown(one, view));
+        .filter(
+          (one) => about === undefined || [one.about, ...(one.affects ?? [])].some((path) => isWithin(path, about)),
+        )
+        .map((one) => shown(one, view, engine.now()));
+    },
+  }),
+  operation({
+    method: 'POST',
+    path: 'problems/{id}/snooze',
+    name: 'snoozeProblem',
+    title: 'Lets mail and channels not report a problem for some time; with 0, ends that. It stays in the list.',
+    params: { id: text({ description: 'Id of the problem.', max: 64 }) },
+    body: {
+      minutes: required(integer({ description: 'Minutes from now on, at most thirty days.', min: 0, max: 43_200 })),
+    },
+    answer: problem,
+    example: { body: { minutes: 60 } },
+    async run({ engine, operations, params: { id }, body: { minutes } }) {
+      const found = engine.problems.find((one) => one.id === id);
+      if (found === undefined)
+        throw missing(`There is no problem ${id}; GET /api/holdfast/v1/problems lists the current ones.`);
+      const until = minutes === 0 ? 0 : operations.now() + minutes * 60_000;
+      await operations.onlyChange(`snooze the problem ${found.kind} of ${found.about}`, (draft) => {
+        const note = draft.find(alertNote, 'alert', id);
+        if (note === undefined) draft.create(alertNote, { alert: id, since: found.since, snoozed_until: until });
+        else draft.update(alertNote, note.id, { snoozed_until: until });
+      });
+      return shown(found, operations.world.view, operations.now());
     },
   }),
 ]);
 
-const isAt = (path: string, about: string) => path === about || path.startsWith(`${about}/`);
-
-function shown({ id, kind, about, severity, message, since, affects = [], remedy }: CurrentProblem, view: View) {
+function shown(current: CurrentProblem, view: View, now: number) {
+  const { id, kind, about, severity, message, since, affects = [], remedy } = current;
   const note = view.find(alertNote, 'alert', id);
+  const isSnoozed = note !== undefined && note.snoozed_until > now;
   return {
     id,
     kind,
@@ -70,6 +100,7 @@ function shown({ id, kind, about, severity, message, since, affects = [], remedy
     since: new Date(Math.min(since, note?.since ?? since)).toISOString(),
     message,
     dismissed: note?.dismissed ?? false,
+    snoozed_until: isSnoozed ? new Date(note.snoozed_until).toISOString() : null,
     affects,
     remedy: remedy ?? null,
   };

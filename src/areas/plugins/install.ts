@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { failed, invalid } from '../../engine/declare/errors.ts';
 import { answered } from '../../engine/declare/record.ts';
-import type { Operations, View, Work } from '../../engine/declare/resource.ts';
+import type { Operations, View, Work, World } from '../../engine/declare/resource.ts';
 import { mostBundle } from '../../host/ports/plugins.ts';
 import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
@@ -53,7 +53,7 @@ export async function enablePlugin(
   operations: Operations,
   { id, enabled }: { readonly id: number; readonly enabled: boolean },
 ): Promise<unknown> {
-  await operations.change(`${enabled ? 'enable' : 'disable'} the plugin ${id}`, (draft) =>
+  await operations.onlyChange(`${enabled ? 'enable' : 'disable'} the plugin ${id}`, (draft) =>
     draft.update(plugin, id, {}, { plugin_enabled: enabled }),
   );
   return answerOf(id, operations);
@@ -79,12 +79,13 @@ async function install(
 ): Promise<number> {
   const place = jailsPlace(operations.world.view);
   if (place === undefined) throw failed('Jails are no longer configured. Send jc_path to /jails/configuration/ first.');
+  // Chosen before, so that the bundle of a plugin that is being removed does not have the same name.
+  const name = freeBundle(operations.world, place);
   await clearLeftovers(operations, work, place);
-  const name = `${bundlePrefix}${randomBytes(4).toString('hex')}`;
   const dataset = `${place.dataset}/${name}`;
   const folder = `${place.folder}/${name}`;
   await work.step(createFilledDataset({ name: dataset, most: mostBundle }));
-  await work.step(unpackBundle({ source, folder, watch: work }));
+  await work.step(unpackBundle({ source, folder }));
   const { manifest, content } = await manifestIn(folder, operations);
   const { record: home, made } =
     jailName === ''
@@ -126,6 +127,17 @@ function jailCalled(name: string, view: View): Jail {
   const record = view.find(jail, 'jail_host', name);
   if (record === undefined) throw invalid({ jail: [`The jail ${quote(name)} does not exist.`] });
   return record;
+}
+
+/** The first name for a bundle that no dataset has. A dry run finds the same one. */
+function freeBundle({ view, facts }: World, { dataset }: Place): string {
+  const taken = new Set([
+    ...view.all(plugin).map((record: Plugin) => record.plugin_dataset),
+    ...facts.storage.datasets.keys(),
+  ]);
+  let number = 1;
+  while (taken.has(`${dataset}/${bundlePrefix}${number}`)) number += 1;
+  return `${bundlePrefix}${number}`;
 }
 
 /** Destroys bundles that belong to no plugin. Only one installation runs at a time, so none of them is still in use. */
@@ -200,8 +212,7 @@ async function addPackages(
       );
     return await plugins.lacking(name, packages);
   });
-  if (lacking.length > 0)
-    await work.step(addPackagesStep({ jail: name, packages: packagesText(lacking), watch: work }));
+  if (lacking.length > 0) await work.step(addPackagesStep({ jail: name, packages: packagesText(lacking) }));
   return lacking;
 }
 

@@ -11,6 +11,7 @@ import {
   readOnly,
   reference,
   text,
+  titled,
 } from '../../engine/declare/fields.ts';
 import { action, collection, type Operations, type RecordOf, type View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
@@ -22,23 +23,29 @@ import { jailsPlace } from '../jails/configuration.ts';
 import { jail } from '../jails/jails.ts';
 import { placeIn } from '../jails/mountpoints.ts';
 import { attachMount, detachMount, mountOf } from '../jails/steps.ts';
-import { clearDataset, destroyDataset } from '../storage/steps.ts';
+import { destroyDataset } from '../storage/steps.ts';
 import { longestManifest, readManifest } from './manifest.ts';
 import { packagesText, removeEmptyFolder, removePackages, startPlugin, stopPlugin } from './steps.ts';
 
 const fields = {
   plugin_name: readOnly(text({ description: 'Name of the plugin.' })),
   plugin_version: readOnly(text({ description: 'Version of the plugin.' })),
-  plugin_arch: readOnly(text({ description: 'Architecture of the programs: x64, x86 or any.' })),
-  plugin_pbiname: readOnly(text({ description: 'Name, version and architecture, separated by -.' })),
+  plugin_arch: titled(
+    'Architecture',
+    readOnly(text({ description: 'Architecture of the programs: x64, x86 or any.' })),
+  ),
+  plugin_pbiname: titled('Package', readOnly(text({ description: 'Name, version and architecture, separated by -.' }))),
   plugin_path: readOnly(text({ description: 'Folder in the jail where the bundle is mounted.' })),
-  plugin_ip: readOnly(text({ description: 'Address of the page of the plugin, which is that of its jail.' })),
+  plugin_ip: titled(
+    'Address',
+    readOnly(text({ description: 'Address of the page of the plugin, which is that of its jail.' })),
+  ),
   plugin_port: readOnly(integer({ description: 'TCP port of the page of the plugin.' })),
   plugin_jail: readOnly(text({ description: 'Name of the jail.' })),
-  plugin_api_version: {
+  plugin_api_version: titled('Version of the interface', {
     ...readOnly(text({ description: 'Version of the plugin interface.' })),
     initial: '1',
-  },
+  }),
   plugin_enabled: {
     ...readOnly(flag(false, { description: 'Whether the plugin starts with its jail.' })),
     initial: false,
@@ -65,6 +72,7 @@ export type Plugin = RecordOf<typeof fields>;
 export const plugin = collection(
   'plugins/plugins',
   {
+    shortName: 'plugin',
     title: 'plugin',
     description: 'An application with its own web page, installed in a jail.',
     ofMachine: true,
@@ -114,6 +122,7 @@ export const plugin = collection(
     action<Fields, unknown, Plugin>({
       method: 'DELETE',
       segment: '',
+      verb: 'delete',
       title:
         'Stops and removes the plugin with the packages it installed in its jail. A jail that was created for plugins is removed with the last of them.',
       status: 204,
@@ -168,7 +177,7 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
     const { mine, heirs } = inheritance(record, view);
     await work.step(stopPlugin({ id: String(record.id), name: record.plugin_name }));
     if (mine.length > 0 && !goesWithJail(record, view))
-      await work.step(removePackages({ jail: record.plugin_jail, packages: packagesText(mine), watch: work }));
+      await work.step(removePackages({ jail: record.plugin_jail, packages: packagesText(mine) }));
     await work.change((draft) => {
       const wholeJail = goesWithJail(record, draft);
       draft.remove(plugin, record.id, {});
@@ -181,10 +190,7 @@ async function remove(target: Plugin, operations: Operations): Promise<void> {
       draft.plan.afterwards({
         title: `destroy the bundle of the plugin ${record.plugin_name}`,
         subject: `plugins/plugins/${record.id}`,
-        async run() {
-          await operations.perform(clearDataset({ name: record.plugin_dataset }));
-          return {};
-        },
+        steps: [destroyDataset({ name: record.plugin_dataset, with: 'children' })],
       });
     });
   });

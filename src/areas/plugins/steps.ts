@@ -2,7 +2,6 @@ import { failed } from '../../engine/declare/errors.ts';
 import type { Operations } from '../../engine/declare/resource.ts';
 import { ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
 import type { Host } from '../../host/ports/index.ts';
-import type { Watch } from '../../host/ports/jails.ts';
 import { quote } from '../../lib/text.ts';
 import { jail } from '../jails/jails.ts';
 
@@ -44,10 +43,6 @@ export const stopPlugin = ensure<'id', Named>({
   },
 });
 
-interface Packages extends Texts<'jail' | 'packages'> {
-  readonly watch: Watch;
-}
-
 /** `packages` in a text, as the journal keeps them. */
 export const packagesText = (names: readonly string[]): string => names.join(' ');
 const namesIn = ({ packages }: Texts<'packages'>): readonly string[] => packages.split(' ');
@@ -56,20 +51,20 @@ const listed = (packages: Texts<'packages'>): string => namesIn(packages).join('
 const lackingIn = async ({ plugins }: Host, of: Texts<'jail' | 'packages'>) =>
   (await plugins.lacking(of.jail, namesIn(of))).length;
 
-export const addPackages = ensure<'jail' | 'packages', Packages>({
+export const addPackages = ensure<'jail' | 'packages', Texts<'jail' | 'packages'>>({
   kind: 'add packages',
   keeps: ['jail', 'packages'],
   title: (of) => `install ${listed(of)} in the jail ${of.jail}`,
   is: async (host, of) => (await lackingIn(host, of)) === 0,
   // The installation may have failed after some of the packages.
   isBegun: async (host, of) => (await lackingIn(host, of)) < namesIn(of).length,
-  make: ({ plugins }, of) => plugins.addPackages(of.jail, namesIn(of), of.watch),
+  make: ({ plugins }, of, running) => plugins.addPackages(of.jail, namesIn(of), running),
   unmake: ({ plugins }, of) => plugins.removePackages(of.jail, namesIn(of)),
 });
 
 const isRunning = async ({ jails }: Host, name: string) => (await jails.look()).has(name);
 
-export const removePackages = ensure<'jail' | 'packages', Packages>({
+export const removePackages = ensure<'jail' | 'packages', Texts<'jail' | 'packages'>>({
   kind: 'remove packages',
   keeps: ['jail', 'packages'],
   title: (of) => `remove ${listed(of)} from the jail ${of.jail}`,
@@ -82,12 +77,11 @@ export const removePackages = ensure<'jail' | 'packages', Packages>({
       );
     await host.plugins.removePackages(of.jail, namesIn(of));
   },
-  unmake: ({ plugins }, of, { args }) => plugins.addPackages(of.jail, namesIn(of), args?.watch ?? { progress() {} }),
+  unmake: ({ plugins }, of) => plugins.addPackages(of.jail, namesIn(of), { progress() {} }),
 });
 
 interface Unpacking extends Texts<'folder'> {
   readonly source: string;
-  readonly watch: Watch;
 }
 
 /** What it unpacks is taken back with its dataset. */
@@ -95,7 +89,8 @@ export const unpackBundle = ensure<'folder', Unpacking>({
   kind: 'unpack bundle',
   keeps: ['folder'],
   title: ({ source }) => `unpack ${source}`,
-  make: ({ plugins }, { source, folder, watch }) => plugins.unpack(source, folder, watch),
+  decides: true,
+  make: ({ plugins }, { source, folder }, running) => plugins.unpack(source, folder, running),
   unmake: async () => {},
 });
 

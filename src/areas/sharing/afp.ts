@@ -1,76 +1,129 @@
-import { flag, integer, refine, required, secret, text } from '../../engine/declare/fields.ts';
+import { advanced, basic, flag, integer, refine, required, secret, text, titled } from '../../engine/declare/fields.ts';
 import { hostList, octal, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { collection, type RecordOf } from '../../engine/declare/resource.ts';
 import { lastElement } from '../../lib/path.ts';
 import { quote, words } from '../../lib/text.ts';
 import { afpLines } from '../services/afp.ts';
-import { volumeParameters } from '../services/afp-parameters.ts';
-import { makeShareFolder } from './folder.ts';
+import { volumeParameters } from '../services/afp.vocabulary.ts';
+import { createField, makeShareFolder } from './folder.ts';
 
 export const afpShare = collection('sharing/afp', {
+  shortName: 'share/afp',
   title: 'AFP share',
   description: 'A folder of a volume that netatalk serves to Macs.',
   removedWithVolume: 'cascade',
+  binned: true,
   order: ['afp_name'],
   unique: [
     { fields: ['afp_name'], caseless: true, description: 'A share with this name already exists.' },
     { fields: ['afp_path'], description: 'Another AFP share already serves this path.' },
   ],
   fields: {
-    afp_path: required(
-      refine(volumePath({ description: 'The folder. It is created when it does not exist.' }), pathProblem),
-    ),
-    afp_name: refine(
-      text({
-        description: 'Name that clients see; the default is the last element of the path, or Homes for the home share.',
-        max: 120,
-      }),
-      nameProblem,
-    ),
-    afp_comment: text({ description: 'Comment.', max: 120 }),
-    afp_allow: accountList('Accounts that may connect; all when empty.'),
-    afp_deny: accountList('Accounts that may not connect.'),
-    afp_ro: accountList('Accounts with read-only access.'),
-    afp_rw: accountList('Accounts with write access; all accounts outside of afp_ro when empty.'),
-    afp_sharepw: secret(
-      text({
-        description: 'Password of the share, required in addition to the password of the account.',
-        max: 8,
-        pattern: /^[\w.,:!?*+=@%/-]+$/,
-        rule: passwordRule(),
-      }),
-    ),
-    afp_fperm: permissions('Permission bits that every new file has, regardless of the request of the client.', '644'),
-    afp_dperm: permissions(
-      'Permission bits that every new folder has, regardless of the request of the client.',
-      '755',
-    ),
-    afp_umask: permissions('Permission bits that no new file or folder has.', '000'),
-    afp_upriv: flag(true, {
-      description:
-        'Whether clients see and set Unix permissions. If it is false, afp_fperm, afp_dperm and afp_umask have no effect.',
+    ...basic('Share', {
+      afp_path: titled(
+        'Folder',
+        required(refine(volumePath({ description: 'The folder. It is created when it does not exist.' }), pathProblem)),
+      ),
+      afp_name: refine(
+        text({
+          description:
+            'Name that clients see; the default is the last element of the path, or Homes for the home share.',
+          max: 120,
+        }),
+        nameProblem,
+      ),
+      ...createField,
+      afp_comment: text({ description: 'Comment.', max: 120 }),
     }),
-    afp_nostat: flag(false, { description: 'Whether the share is listed without checking its folder.' }),
-    afp_nodev: flag(false, {
-      description: 'Whether file ids ignore the device number of the file system, which may change at a boot.',
+    ...basic('Access', {
+      afp_allow: titled('Allowed accounts', accountList('Accounts that may connect; all when empty.')),
+      afp_deny: titled('Denied accounts', accountList('Accounts that may not connect.')),
+      afp_ro: titled('Accounts that may only read', accountList('Accounts with read-only access.')),
+      afp_rw: titled(
+        'Accounts that may write',
+        accountList('Accounts with write access; all accounts outside of afp_ro when empty.'),
+      ),
+      afp_sharepw: titled(
+        'Password of the share',
+        secret(
+          text({
+            description: 'Password of the share, required in addition to the password of the account.',
+            max: 8,
+            pattern: /^[\w.,:!?*+=@%/-]+$/,
+            rule: passwordRule(),
+          }),
+        ),
+      ),
     }),
-    afp_timemachine: flag(false, { description: 'Whether Macs may use the share for Time Machine backups.' }),
-    afp_hostsallow: addressList('Addresses and networks that may connect; all when empty.'),
-    afp_hostsdeny: addressList('Addresses and networks that may not connect.'),
-    // Not listed in the document (gaps 6.3).
-    afp_home: flag(false, {
-      description:
-        'Whether the share holds home folders: each account whose home folder is in it sees that folder as its own share. At most one share may be the home share.',
+    ...advanced('Permissions', {
+      afp_fperm: titled(
+        'File permissions',
+        permissions('Permission bits that every new file has, regardless of the request of the client.', '644'),
+      ),
+      afp_dperm: titled(
+        'Folder permissions',
+        permissions('Permission bits that every new folder has, regardless of the request of the client.', '755'),
+      ),
+      afp_umask: titled('Mask', permissions('Permission bits that no new file or folder has.', '000')),
+      afp_upriv: titled(
+        'Unix permissions',
+        flag(true, {
+          description:
+            'Whether clients see and set Unix permissions. If it is false, afp_fperm, afp_dperm and afp_umask have no effect.',
+        }),
+      ),
     }),
-    afp_timemachine_quota: integer({
-      description: 'Size of the share that Time Machine sees, in MiB; 0 is the real size.',
-      min: 0,
-      max: 2 ** 31 - 1,
-      initial: 0,
+    ...advanced('Files', {
+      afp_nostat: titled(
+        'Ignore missing volumes',
+        flag(false, { description: 'Whether the share is listed without checking its folder.' }),
+      ),
+      afp_nodev: titled(
+        'Stable device number',
+        flag(false, {
+          description: 'Whether file ids ignore the device number of the file system, which may change at a boot.',
+        }),
+      ),
     }),
-    afp_auxparams: afpLines({
-      description: 'Additional lines for the section of the share in afp.conf.',
-      known: volumeParameters,
+    ...basic('Time Machine', {
+      afp_timemachine: titled(
+        'Time Machine',
+        flag(false, { description: 'Whether Macs may use the share for Time Machine backups.' }),
+      ),
+    }),
+    ...advanced('Access', {
+      afp_hostsallow: titled('Allowed hosts', addressList('Addresses and networks that may connect; all when empty.')),
+      afp_hostsdeny: titled('Denied hosts', addressList('Addresses and networks that may not connect.')),
+    }),
+    ...advanced('Share', {
+      // Not listed in the document (gaps 6.3).
+      afp_home: titled(
+        'Home share',
+        flag(false, {
+          description:
+            'Whether the share holds home folders: each account whose home folder is in it sees that folder as its own share. At most one share may be the home share.',
+        }),
+      ),
+    }),
+    ...basic('Time Machine', {
+      afp_timemachine_quota: titled(
+        'Limit of the backup',
+        integer({
+          description: 'Size of the share that Time Machine sees, in MiB; 0 is the real size.',
+          min: 0,
+          max: 2 ** 31 - 1,
+          initial: 0,
+        }),
+      ),
+    }),
+    ...advanced('Further', {
+      afp_auxparams: titled(
+        'Additional lines',
+        afpLines({
+          description: 'Additional lines for the section of the share in afp.conf.',
+          known: volumeParameters,
+        }),
+      ),
     }),
   },
   complete: ({ record }) => ({
@@ -92,9 +145,11 @@ export const afpShare = collection('sharing/afp', {
         `Expected letters, digits, spaces and _ . - / only in the path of the home share, got ${quote(stray[0])}.`,
       );
   },
-  onSave({ draft, record, before, facts }) {
+  onSave({ draft, record, before, sent, facts }) {
     const volume = record.afp_path === before?.afp_path ? undefined : volumeOf(record.afp_path, facts);
-    if (volume !== undefined) makeShareFolder(draft.plan, record.afp_path, `${volumesFolder}/${volume}`);
+    if (volume === undefined) return;
+    const within = `${volumesFolder}/${volume}`;
+    makeShareFolder(draft.plan, { path: record.afp_path, within, field: 'afp_path', create: sent.create });
   },
 });
 

@@ -1,5 +1,16 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { choice, flag, list, refine, required, text } from '../../engine/declare/fields.ts';
+import {
+  advanced,
+  basic,
+  choice,
+  flag,
+  list,
+  refine,
+  required,
+  shortNamed,
+  text,
+  titled,
+} from '../../engine/declare/fields.ts';
 import { groupName, userName, volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { type Checking, collection, type RecordOf } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
@@ -7,58 +18,101 @@ import { absence, datasetOf } from '../../engine/facts/places.ts';
 import { overlap, parseNetwork } from '../../lib/ip.ts';
 import { memo } from '../../lib/memo.ts';
 import { quote, words } from '../../lib/text.ts';
+import { exposureProblem } from '../folders/exposure.ts';
 import { nfsServerOf } from '../services/nfs.ts';
-import { exposureProblem } from '../storage/exposure.ts';
-import { makeShareFolder } from './folder.ts';
+import { createField, makeShareFolder } from './folder.ts';
 
 export const nfsShare = collection('sharing/nfs', {
+  shortName: 'share/nfs',
+  columns: ['nfs_paths', 'nfs_network', 'nfs_hosts', 'nfs_ro', 'nfs_comment'],
+  nameField: 'nfs_paths',
   title: 'NFS share',
   description: 'Folders of one dataset that NFS clients may mount.',
   removedWithVolume: 'cascade',
+  binned: true,
   fields: {
-    nfs_paths: required(
-      refine(
-        list(refine(volumePath({ description: 'A folder. It is created when it does not exist.' }), blankProblem), {
-          description: 'The folders, all of one dataset.',
-          max: 64,
-        }),
-        (paths) => (paths.length === 0 ? 'Expected at least one path.' : undefined),
+    nfs_paths: titled(
+      'Folders',
+      required(
+        refine(
+          list(refine(volumePath({ description: 'A folder. It is created when it does not exist.' }), blankProblem), {
+            description: 'The folders, all of one dataset.',
+            max: 64,
+          }),
+          (paths) => (paths.length === 0 ? 'Expected at least one path.' : undefined),
+        ),
       ),
     ),
+    ...createField,
     nfs_comment: text({ description: 'Comment.', max: 120 }),
-    nfs_network: refine(
-      text({
-        description: 'Networks that may mount the share, as 192.0.2.0/24, separated by spaces.',
-        max: 4096,
-        multiline: true,
+    ...basic('Clients', {
+      nfs_network: titled(
+        'Networks',
+        refine(
+          text({
+            description: 'Networks that may mount the share, as 192.0.2.0/24, separated by spaces.',
+            max: 4096,
+            multiline: true,
+          }),
+          networkProblem,
+        ),
+      ),
+      nfs_hosts: refine(
+        text({
+          description:
+            'Hosts that may mount the share, by name or address, separated by spaces. Without networks and hosts, all clients may mount it.',
+          max: 4096,
+          multiline: true,
+        }),
+        hostProblem,
+      ),
+    }),
+    ...advanced('Access', {
+      nfs_alldirs: titled(
+        'Folders below',
+        flag(false, {
+          description: 'Whether clients may also mount folders below the path. It requires exactly one path.',
+        }),
+      ),
+    }),
+    ...basic('Access', {
+      nfs_ro: shortNamed(
+        'read_only',
+        titled('Read-only', flag(false, { description: 'Whether the share is read-only.' })),
+      ),
+    }),
+    ...advanced('Access', {
+      nfs_quiet: flag(false, { description: 'Whether some log messages of the server are suppressed.' }),
+    }),
+    ...advanced('Accounts', {
+      nfs_maproot_user: titled(
+        'User for root',
+        userName({ description: 'User that root of a client is mapped to; nobody when empty.', spaces: true }),
+      ),
+      nfs_maproot_group: titled(
+        'Group for root',
+        groupName({
+          description: 'Group that root of a client is mapped to; the primary group of the user when empty.',
+          spaces: true,
+        }),
+      ),
+      nfs_mapall_user: titled(
+        'User for everybody',
+        userName({ description: 'User that all users of clients are mapped to.', spaces: true }),
+      ),
+      nfs_mapall_group: titled(
+        'Group for everybody',
+        groupName({
+          description: 'Group that all users of clients are mapped to; the primary group of the user when empty.',
+          spaces: true,
+        }),
+      ),
+    }),
+    ...advanced('Access', {
+      nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { description: 'A security flavor.' }), {
+        description: 'Security flavors, the preferred one first, with every version of NFS.',
+        max: 4,
       }),
-      networkProblem,
-    ),
-    nfs_hosts: refine(
-      text({
-        description:
-          'Hosts that may mount the share, by name or address, separated by spaces. Without networks and hosts, all clients may mount it.',
-        max: 4096,
-        multiline: true,
-      }),
-      hostProblem,
-    ),
-    nfs_alldirs: flag(false, {
-      description: 'Whether clients may also mount folders below the path. It requires exactly one path.',
-    }),
-    nfs_ro: flag(false, { description: 'Whether the share is read-only.' }),
-    nfs_quiet: flag(false, { description: 'Whether some log messages of the server are suppressed.' }),
-    nfs_maproot_user: userName({ description: 'User that root of a client is mapped to; nobody when empty.' }),
-    nfs_maproot_group: groupName({
-      description: 'Group that root of a client is mapped to; the primary group of the user when empty.',
-    }),
-    nfs_mapall_user: userName({ description: 'User that all users of clients are mapped to.' }),
-    nfs_mapall_group: groupName({
-      description: 'Group that all users of clients are mapped to; the primary group of the user when empty.',
-    }),
-    nfs_security: list(choice(['sys', 'krb5', 'krb5i', 'krb5p'], { description: 'A security flavor.' }), {
-      description: 'Security flavors, the preferred one first, with every version of NFS.',
-      max: 4,
     }),
   },
   check(checking) {
@@ -89,10 +143,12 @@ export const nfsShare = collection('sharing/nfs', {
     }
     return {};
   },
-  onSave({ draft, record, before, facts }) {
+  onSave({ draft, record, before, sent, facts }) {
     for (const path of record.nfs_paths.filter((added) => before?.nfs_paths.includes(added) !== true)) {
       const volume = volumeOf(path, facts);
-      if (volume !== undefined) makeShareFolder(draft.plan, path, `${volumesFolder}/${volume}`);
+      if (volume === undefined) continue;
+      const within = `${volumesFolder}/${volume}`;
+      makeShareFolder(draft.plan, { path, within, field: 'nfs_paths', create: sent.create });
     }
   },
 });

@@ -1,18 +1,20 @@
-import { flag, refine, required, text } from '../../engine/declare/fields.ts';
+import { flag, refine, required, shortNamed, text, titled } from '../../engine/declare/fields.ts';
 import { volumeOf, volumePath, volumesFolder } from '../../engine/declare/formats.ts';
 import { collection, type RecordOf } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
-import { setPermissions } from '../storage/folders.ts';
-import { makeShareFolder } from './folder.ts';
+import { setPermissions } from '../folders/folders.ts';
+import { createField, makeShareFolder } from './folder.ts';
 
 /** The account and the group that the server runs as. */
 export const webdavAccount = 'webdav';
 
 /** Not part of the document (gaps 18). Several shares may have the same name, because clients rely on it. */
 export const webdavShare = collection('sharing/webdav', {
+  shortName: 'share/webdav',
   title: 'WebDAV share',
   description: 'A folder of a volume that the WebDAV server serves.',
   removedWithVolume: 'cascade',
+  binned: true,
   order: ['webdav_name'],
   fields: {
     webdav_name: required(
@@ -24,18 +26,28 @@ export const webdavShare = collection('sharing/webdav', {
       }),
     ),
     webdav_comment: text({ description: 'Comment.', max: 120 }),
-    webdav_path: required(
-      refine(volumePath({ description: 'The folder. It is created when it does not exist.' }), (path) =>
-        path.includes('${')
-          ? 'Expected a path without ${: the WebDAV server reads it as the beginning of a variable.'
-          : undefined,
+    webdav_path: titled(
+      'Folder',
+      required(
+        refine(volumePath({ description: 'The folder. It is created when it does not exist.' }), (path) =>
+          path.includes('${')
+            ? 'Expected a path without ${: the WebDAV server reads it as the beginning of a variable.'
+            : undefined,
+        ),
       ),
     ),
-    webdav_ro: flag(false, { description: 'Whether the share is read-only.' }),
-    webdav_perm: flag(true, {
-      description:
-        'Whether the account webdav, which the server runs as, becomes the owner of the folder and everything in it: now, and again whenever true is sent. Otherwise the existing permissions decide what the server may do.',
-    }),
+    ...createField,
+    webdav_ro: shortNamed(
+      'read_only',
+      titled('Read-only', flag(false, { description: 'Whether the share is read-only.' })),
+    ),
+    webdav_perm: titled(
+      'Change the owner',
+      flag(true, {
+        description:
+          'Whether the account webdav, which the server runs as, becomes the owner of the folder and everything in it: now, and again whenever true is sent. Otherwise the existing permissions decide what the server may do.',
+      }),
+    ),
   },
   check({ record, facts, issues }) {
     if (record.webdav_perm && accountOn(facts) === undefined)
@@ -50,7 +62,8 @@ export const webdavShare = collection('sharing/webdav', {
     if (volume === undefined) return;
     const within = `${volumesFolder}/${volume}`;
     // The folder of an existing share is not created: a dataset was there, and the volume itself would be filled.
-    if (isNew) makeShareFolder(draft.plan, record.webdav_path, within);
+    if (isNew)
+      makeShareFolder(draft.plan, { path: record.webdav_path, within, field: 'webdav_path', create: sent.create });
     const isChanged = isNew || (sent.webdav_perm === true && !facts.storage.missing.has(record.webdav_path));
     const account = record.webdav_perm && isChanged ? accountOn(facts) : undefined;
     if (account === undefined) return;

@@ -1,24 +1,32 @@
-import { flag, raw, required, text } from '../../engine/declare/fields.ts';
+import { advanced, flag, raw, required, text, titled } from '../../engine/declare/fields.ts';
 import { schedule, userName } from '../../engine/declare/formats.ts';
 import { action, collection } from '../../engine/declare/resource.ts';
 import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
-import { keptOutput } from '../../engine/upkeep/jobs.ts';
 import { cronTableCommand, longestCronCommand } from '../../lib/cron.ts';
+import { runCommand } from './steps.ts';
 
 export const cronJob = collection(
   'tasks/cronjob',
   {
+    shortName: 'task/cron',
+    columns: ['cron_description', 'cron_user', 'cron_command', 'cron_minute', 'cron_hour', 'cron_enabled'],
     title: 'cron job',
     description: 'A command that the machine runs on a schedule.',
+    binned: true,
     order: ['cron_description', 'cron_user'],
     fields: {
       cron_user: required(userName({ description: 'Account the command runs as.', max: 60 })),
       cron_command: required(raw(text({ description: 'Command line. The shell receives it unchanged.', max: 900 }))),
       cron_description: text({ description: 'Description.', max: 200 }),
       ...schedule('cron', { fullIsStar: true }),
-      cron_stdout: flag(true, { description: 'Whether standard output is discarded.' }),
-      cron_stderr: flag(false, {
-        description: 'Whether standard error is discarded; otherwise it is redirected to standard output.',
+      ...advanced('Output', {
+        cron_stdout: titled('Discard output', flag(true, { description: 'Whether standard output is discarded.' })),
+        cron_stderr: titled(
+          'Discard errors',
+          flag(false, {
+            description: 'Whether standard error is discarded; otherwise it is redirected to standard output.',
+          }),
+        ),
       }),
       cron_enabled: flag(true, { description: 'Whether the job runs on its schedule.' }),
     },
@@ -44,15 +52,11 @@ export const cronJob = collection(
         operations.background({
           title: `run the cron job ${target.id}`,
           subject: `tasks/cronjob/${target.id}`,
-          async run({ host, signal }) {
-            const outcome = await host.commands.run({
-              user: target.cron_user,
-              line: target.cron_command,
-              signal,
-              keep: keptOutput,
-            });
-            return { ...outcome };
-          },
+          run: async (work) => ({
+            ...(await work.step(
+              runCommand({ record: String(target.id), user: target.cron_user, line: target.cron_command }),
+            )),
+          }),
         });
         return 'Cron job started.';
       },

@@ -1,24 +1,28 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { choice, flag, nullable, raw, required, text } from '../../engine/declare/fields.ts';
+import { basic, choice, flag, nullable, raw, required, text } from '../../engine/declare/fields.ts';
 import { volumePath } from '../../engine/declare/formats.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
-import { exposureProblem } from '../storage/exposure.ts';
+import { exposureProblem } from '../folders/exposure.ts';
 
 export const startScript = collection('tasks/initshutdown', {
+  shortName: 'task/script',
   title: 'init or shutdown script',
   description: 'A command or a script that the machine runs as root when it starts or shuts down.',
+  binned: true,
   fields: {
     ini_type: choice(['command', 'script'], {
       description: 'Whether a command line or a file is run.',
       initial: 'command',
     }),
-    ini_command: raw(
-      text({ description: 'Command line. The shell receives it unchanged. Empty for a script.', max: 300 }),
-    ),
-    ini_script: nullable(
-      volumePath({ description: 'Path of the script, which must be executable; null for a command.' }),
-    ),
+    ...basic('Program', {
+      ini_command: raw(
+        text({ description: 'Command line. The shell receives it unchanged. Empty for a script.', max: 300 }),
+      ),
+      ini_script: nullable(
+        volumePath({ description: 'Path of the script, which must be executable; null for a command.' }),
+      ),
+    }),
     ini_when: required(
       choice(['preinit', 'postinit', 'shutdown'], {
         description:

@@ -1,15 +1,27 @@
 import { isIPv6 } from 'node:net';
 import { invalid } from '../../engine/declare/errors.ts';
-import { alsoNamed, choice, flag, inputOnly, refine, required, text } from '../../engine/declare/fields.ts';
+import {
+  advanced,
+  alsoNamed,
+  basic,
+  choice,
+  flag,
+  inputOnly,
+  refine,
+  required,
+  text,
+  titled,
+} from '../../engine/declare/fields.ts';
 import { port, schedule, userName, volumePath } from '../../engine/declare/formats.ts';
 import { action, collection, type Operations, type SentOf, type Task } from '../../engine/declare/resource.ts';
 import { scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
 import { absence } from '../../engine/facts/places.ts';
-import { JobFailure, keptOutput } from '../../engine/upkeep/jobs.ts';
-import type { Host } from '../../host/ports/index.ts';
+import { check, type Step } from '../../engine/plan/steps.ts';
+import { JobFailure } from '../../engine/upkeep/jobs.ts';
 import { normalPath } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 import { type Copy, readExtra, rsyncArgv, sshArgv, timeouts } from './rsync-arguments.ts';
+import { copyFiles } from './steps.ts';
 
 const fields = {
   rsync_path: required(
@@ -19,62 +31,108 @@ const fields = {
     }),
   ),
   rsync_user: required(userName({ description: 'Account that rsync runs as.', max: 60 })),
-  rsync_remotehost: required(
-    refine(text({ description: 'The remote machine, as host or user@host.', max: 120 }), remoteProblem),
-  ),
-  rsync_mode: choice(['module', 'ssh'], {
-    description: 'How to connect: to a module of an rsync daemon (module), or by SSH (ssh).',
-    initial: 'module',
+  ...basic('Source and target', {
+    rsync_remotehost: titled(
+      'Remote host',
+      required(refine(text({ description: 'The remote machine, as host or user@host.', max: 120 }), remoteProblem)),
+    ),
+    rsync_mode: titled(
+      'Connection',
+      choice(['module', 'ssh'], {
+        description: 'How to connect: to a module of an rsync daemon (module), or by SSH (ssh).',
+        initial: 'module',
+      }),
+    ),
+    rsync_remotemodule: titled(
+      'Remote module',
+      text({ description: 'Module of the remote rsync daemon, for the mode module.', max: 120 }),
+    ),
   }),
-  rsync_remotemodule: text({ description: 'Module of the remote rsync daemon, for the mode module.', max: 120 }),
-  rsync_remoteport: port({ description: 'Port of the remote SSH server, for the mode ssh.', initial: 22 }),
-  rsync_remotepath: text({
-    description: 'Path on the remote machine, for the mode ssh.',
-    max: 255,
-    pattern: /^[^:]/,
-    rule: 'Expected a path that does not begin with a colon: rsync reads that as a module.',
+  ...advanced('Source and target', {
+    rsync_remoteport: titled(
+      'Remote SSH port',
+      port({ description: 'Port of the remote SSH server, for the mode ssh.', initial: 22 }),
+    ),
   }),
-  rsync_validate_rpath: inputOnly(
-    flag(false, {
-      description: 'When sent as true, Holdfast checks by SSH that the path exists on the remote machine.',
+  ...basic('Source and target', {
+    rsync_remotepath: titled(
+      'Remote path',
+      text({
+        description: 'Path on the remote machine, for the mode ssh.',
+        max: 255,
+        pattern: /^[^:]/,
+        rule: 'Expected a path that does not begin with a colon: rsync reads that as a module.',
+      }),
+    ),
+    rsync_validate_rpath: titled(
+      'Check the remote path',
+      inputOnly(
+        flag(false, {
+          description: 'When sent as true, Holdfast checks by SSH that the path exists on the remote machine.',
+        }),
+      ),
+    ),
+    rsync_direction: choice(['push', 'pull'], {
+      description: 'Whether files are copied to the remote machine (push) or from it (pull).',
+      initial: 'push',
     }),
-  ),
-  rsync_direction: choice(['push', 'pull'], {
-    description: 'Whether files are copied to the remote machine (push) or from it (pull).',
-    initial: 'push',
+    rsync_desc: titled('Description', text({ description: 'Description.', max: 120 })),
   }),
-  rsync_desc: text({ description: 'Description.', max: 120 }),
   ...schedule('rsync'),
-  rsync_recursive: flag(true, { description: 'Whether folders are copied recursively.' }),
-  rsync_times: flag(true, { description: 'Whether files keep their modification times.' }),
-  rsync_compress: flag(true, { description: 'Whether data is compressed during the transfer.' }),
-  rsync_archive: flag(false, {
-    description: 'Whether all attributes of files are kept: links, permissions, times, owners, devices.',
-  }),
-  rsync_delete: flag(false, {
-    description: 'Whether files that do not exist at the source are deleted at the destination.',
-  }),
-  rsync_quiet: flag(false, { description: 'Whether rsync reports errors only.' }),
-  rsync_preserveperm: flag(false, { description: 'Whether files keep their permissions.' }),
-  rsync_preserveattr: flag(false, { description: 'Whether files keep their extended attributes.' }),
-  rsync_delayupdates: flag(true, {
-    description: 'Whether updated files are moved into place only at the end of the transfer.',
-  }),
-  rsync_extra: alsoNamed(
-    refine(text({ description: 'Additional arguments of rsync.', max: 2048 }), (value) => {
-      const extra = readExtra(value);
-      return extra.ok ? undefined : extra.wrong;
+  ...basic('Options', {
+    rsync_recursive: titled(
+      'Include subfolders',
+      flag(true, { description: 'Whether folders are copied recursively.' }),
+    ),
+    rsync_times: titled('Preserve times', flag(true, { description: 'Whether files keep their modification times.' })),
+    rsync_compress: flag(true, { description: 'Whether data is compressed during the transfer.' }),
+    rsync_archive: flag(false, {
+      description: 'Whether all attributes of files are kept: links, permissions, times, owners, devices.',
     }),
-    'extra',
-  ),
+    rsync_delete: titled(
+      'Delete extra files',
+      flag(false, {
+        description: 'Whether files that do not exist at the source are deleted at the destination.',
+      }),
+    ),
+  }),
+  ...advanced('Options', {
+    rsync_quiet: flag(false, { description: 'Whether rsync reports errors only.' }),
+    rsync_preserveperm: titled(
+      'Preserve permissions',
+      flag(false, { description: 'Whether files keep their permissions.' }),
+    ),
+    rsync_preserveattr: titled(
+      'Preserve extended attributes',
+      flag(false, { description: 'Whether files keep their extended attributes.' }),
+    ),
+    rsync_delayupdates: titled(
+      'Delay updates',
+      flag(true, {
+        description: 'Whether updated files are moved into place only at the end of the transfer.',
+      }),
+    ),
+    rsync_extra: titled(
+      'Further options',
+      alsoNamed(
+        refine(text({ description: 'Additional arguments of rsync.', max: 2048 }), (value) => {
+          const extra = readExtra(value);
+          return extra.ok ? undefined : extra.wrong;
+        }),
+        'extra',
+      ),
+    ),
+  }),
   rsync_enabled: flag(true, { description: 'Whether the task runs on its schedule.' }),
 };
 
 export const rsyncTask = collection(
   'tasks/rsync',
   {
+    shortName: 'task/rsync',
     title: 'rsync task',
     description: 'Copies a folder to or from another machine on a schedule.',
+    binned: true,
     order: ['rsync_path', 'rsync_desc'],
     fields,
     async beforehand(sent, operations, before) {
@@ -122,28 +180,19 @@ export const rsyncTask = collection(
 
 /** One run of a task. Its result is the exit status of rsync and the end of its output. */
 function copyTask(record: Copy & { readonly id: number; readonly rsync_user: string }): Task {
+  const what = `${record.rsync_path} ${record.rsync_direction === 'push' ? 'to' : 'from'} ${record.rsync_remotehost}`;
   return {
-    title: `copy ${record.rsync_path} ${record.rsync_direction === 'push' ? 'to' : 'from'} ${record.rsync_remotehost}`,
+    title: `copy ${what}`,
     subject: `tasks/rsync/${record.id}`,
     alone: true,
-    async run({ host, signal, progress }) {
-      await mustBeMounted(host, normalPath(record.rsync_path));
-      let reported = '';
-      const onLine = (line: string) => {
-        const percent = /\s(\d{1,3}%)\s/.exec(line)?.[1];
-        if (percent === undefined || percent === reported) return;
-        reported = percent;
-        progress(percent);
-      };
-      const { status, stdout, stderr } = await host.commands.runProgram({
-        user: record.rsync_user,
-        argv: rsyncArgv(record),
-        signal,
-        keep: keptOutput,
-        heard: onLine,
-      });
+    async run(work) {
+      await work.step(mustBeMounted(normalPath(record.rsync_path)));
+      const copy = { record: String(record.id), what, user: record.rsync_user, argv: rsyncArgv(record) };
+      const outcome = await work.step(copyFiles(copy));
+      if (outcome === undefined) return {};
+      const { status, stdout, stderr } = outcome;
       const result = { status, stdout: withoutProgress(stdout), stderr };
-      if (status !== 0 && !signal.aborted)
+      if (status !== 0 && !work.signal.aborted)
         throw new JobFailure(stderr.trim().split('\n').at(-1) || `rsync exited with status ${status}.`, result);
       return result;
     },
@@ -154,10 +203,15 @@ function copyTask(record: Copy & { readonly id: number; readonly rsync_user: str
  * The mountpoint of a volume that is not mounted is an empty folder. A push with deletion would empty the remote side,
  * and a pull would fill the system disk.
  */
-async function mustBeMounted({ zfs }: Host, path: string): Promise<void> {
-  const datasets = new Map((await zfs.datasets()).map((dataset) => [dataset.name, dataset]));
-  const absent = absence({ path }, { pools: datasets, datasets });
-  if (absent !== undefined) throw new Error(`Nothing was copied: ${absent}.`);
+function mustBeMounted(path: string): Step {
+  return check({
+    title: `check that the volume of ${path} is mounted`,
+    async holds({ zfs }) {
+      const datasets = new Map((await zfs.datasets()).map((dataset) => [dataset.name, dataset]));
+      const absent = absence({ path }, { pools: datasets, datasets });
+      if (absent !== undefined) throw new Error(`Nothing was copied: ${absent}.`);
+    },
+  });
 }
 
 /** Removes progress lines: rsync overwrites each one with the next by a carriage return. */

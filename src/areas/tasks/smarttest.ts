@@ -1,4 +1,4 @@
-import { choice, list, onMachine, refine, required, text } from '../../engine/declare/fields.ts';
+import { choice, list, naming, onMachine, refine, required, text, titled } from '../../engine/declare/fields.ts';
 import { hourlySchedule } from '../../engine/declare/formats.ts';
 import { collection } from '../../engine/declare/resource.ts';
 import { type Schedule, scheduleOf, scheduleProblem } from '../../engine/declare/schedule.ts';
@@ -13,13 +13,16 @@ const disk = onMachine(text({ description: 'The disk_identifier of a disk.', max
 );
 
 export const smartTest = collection('tasks/smarttest', {
+  shortName: 'task/smart',
+  nameField: 'smarttest_desc',
   title: 'SMART test',
   description: 'A SMART self-test of disks on a schedule.',
+  binned: true,
   order: ['smarttest_type'],
   fields: {
     smarttest_disks: required(
       refine(
-        list(disk, {
+        list(naming('storage/disk', disk), {
           description:
             'The disks, by disk_identifier; a disk_name is accepted too. A disk can be in one schedule of each type.',
         }),
@@ -31,7 +34,7 @@ export const smartTest = collection('tasks/smarttest', {
         description: 'Type of the test: long (L), short (S), conveyance (C) or offline (O).',
       }),
     ),
-    smarttest_desc: text({ description: 'Description.', max: 120 }),
+    smarttest_desc: titled('Description', text({ description: 'Description.', max: 120 })),
     ...hourlySchedule('smarttest'),
   },
   // A device name may belong to another disk after the next boot, so the identifier is stored.

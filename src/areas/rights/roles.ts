@@ -1,6 +1,6 @@
 import type { Permission } from '../../engine/declare/access.ts';
 
-export const roleNames = ['administrator', 'operator', 'read-only', 'metrics', 'provisioner'] as const;
+export const roleNames = ['administrator', 'operator', 'read-only', 'metrics', 'scrape', 'provisioner'] as const;
 export type RoleName = (typeof roleNames)[number];
 
 /** The areas of the document without the accounts. */
@@ -18,7 +18,7 @@ export const roles: Readonly<Record<RoleName, readonly Permission[]>> = {
   administrator: [permission(['**'], ['*'], { raw: true })],
   // Nothing that destroys: no removal, no new pool, no rollback, no detached disk. No accounts, no power, no network.
   operator: [
-    permission([...areas.map((area) => `${area}/**`), 'holdfast/**'], ['read']),
+    permission([...areas.map((area) => `${area}/**`), 'holdfast/**', 'metrics'], ['read']),
     permission(
       [
         ...['sharing/*', 'services/*', 'services/iscsi/*', 'storage/volume/*/datasets', 'storage/volume/*/zvols'],
@@ -29,7 +29,8 @@ export const roles: Readonly<Record<RoleName, readonly Permission[]>> = {
     permission(['storage/disk'], ['update']),
     permission(['storage/snapshot'], ['create', 'clone']),
     permission(['storage/volume'], ['scrub', 'online', 'unlock']),
-    permission(['system/alert'], ['dismiss']),
+    permission(['holdfast/encryption'], ['unlockDataset']),
+    permission(['system/alert', 'holdfast/problems'], ['dismiss', 'snoozeProblem']),
     permission(['holdfast/jobs', 'holdfast/email', 'holdfast/plan'], ['abortJob', 'sendTestMail', 'planRequest']),
   ],
   'read-only': [permission(['**'], ['read'])],
@@ -38,10 +39,12 @@ export const roles: Readonly<Record<RoleName, readonly Permission[]>> = {
       [
         ...['storage/volume', 'storage/volume/*/datasets', 'storage/volume/*/zvols', 'storage/dataset', 'storage/disk'],
         ...['services/services', 'system/alert', 'system/version', 'holdfast/jobs', 'holdfast/schedules'],
+        ...['holdfast/daemon', 'metrics'],
       ],
       ['read'],
     ),
   ],
+  scrape: [permission(['metrics'], ['read'])],
   provisioner: [
     permission(provisioned, ['read', 'create', 'update', 'remove', 'clone']),
     permission(

@@ -1,0 +1,126 @@
+import { invalid } from '../../engine/declare/errors.ts';
+import { flag, freeObject, optional, required, secret, text } from '../../engine/declare/fields.ts';
+import { type OperationCall, operation, section } from '../../engine/declare/operation.ts';
+import { integerOf, listOf, objectOf, stringOf } from '../../engine/declare/schema.ts';
+import { kindsOf } from '../file/kinds.ts';
+import { freshSource, State, sourceOf } from '../file/state.ts';
+import { readDatabase } from '../migrate/database.ts';
+import { migrated } from '../migrate/migration.ts';
+import { mostBytes, uploadOf } from '../migrate/upload.ts';
+import { identifierOf } from '../storage/disks.ts';
+
+const left = objectOf('NotMigrated', {
+  table: stringOf('Table of the old database.'),
+  row: stringOf('Number of the row; empty for the whole table.'),
+  column: stringOf('Column, or the field here that has no value; empty for the whole row.'),
+  record: stringOf('The record of the file that it belongs to, such as share/smb media; empty without one.'),
+  reason: stringOf('Why it was not carried, or what to know.'),
+  remedy: stringOf('What to do.'),
+});
+
+/** An empty database of 11.2, compressed. */
+const example = [
+  'H4sIAAAAAAACAwsO9MksSVVIyy/KTSxRMGZgYmBkZHBQUGCAACYGBGBkYGBgQeMTBXhBihmXMTAuYxgFZIEIRjZxfX3GxJLEpJzU',
+  'lKzEvPT8+NzM9KLEksz8vGIMASbnIFfHEFeFEEcnH1cFDGkFjcSCAh2FvMTcVE1I3LxhYHwzGsrDHQgxMkvKF1cWl6TmGhgYWcYn',
+  'lpbkAwAZOKGDAAQAAA==',
+].join('');
+
+export const migrate = section('migrate', 'The configuration of an old appliance, as a proposed file.', [
+  operation({
+    method: 'POST',
+    path: 'migrate',
+    name: 'migrateConfig',
+    alone: 'It changes nothing.',
+    title: 'Proposes a file from the database of FreeNAS or TrueNAS CORE 9.3 to 13.0. It changes nothing.',
+    body: {
+      content: required(
+        secret(
+          text({
+            description: 'The database freenas-v1.db, or the archive of an export, in base64.',
+            max: Math.ceil((mostBytes * 4) / 3),
+          }),
+        ),
+      ),
+      secret: optional(
+        secret(text({ description: 'The key pwenc_secret in base64, if the archive does not have it.', max: 1000 })),
+      ),
+      interfaces: freeObject({
+        description: 'Which interface here takes the configuration of which there, as {"em0": "enp1s0"}.',
+        maxBytes: 65_536,
+      }),
+      root: flag(false, { description: 'Whether root gets the password that it had.' }),
+    },
+    answer: objectOf('Migration', {
+      version: stringOf('Version of the old appliance.'),
+      file: stringOf('The proposed file, for file/diff and file/apply.'),
+      records: integerOf('Number of records in it.'),
+      left: listOf(left, 'What was not carried, and what to know.'),
+      ignored: listOf(stringOf('A name.'), 'Members of the archive that were not read.'),
+    }),
+    example: { body: { content: example } },
+    run(call) {
+      const { body, engine, fileSecrets } = call;
+      const {
+        database,
+        secret: key,
+        ignored,
+      } = uploadOf(
+        bytesOf('content', body.content),
+        body.secret === undefined || body.secret === '' ? undefined : bytesOf('secret', body.secret),
+      );
+      const old = readDatabase(database, key);
+      const kinds = kindsOf(engine.resources);
+      const { world, freshConfiguration } = engine;
+      const { facts } = world;
+      const found = migrated(
+        old,
+        kinds,
+        {
+          state: new State(kinds, sourceOf(world)),
+          pools: new Set(facts.storage.pools.keys()),
+          machine: facts.accounts,
+          interfaces: interfacesOf(body.interfaces, call),
+          nics: facts.network.links.map(({ name }) => name),
+          disks: facts.disks.map((disk) => ({ id: identifierOf(disk), serial: disk.serial })),
+          withRoot: body.root,
+        },
+        {
+          fresh: new State(kinds, freshSource(freshConfiguration)),
+          secret: (purpose, value) => ({ sealed: fileSecrets.seal(purpose, value) }),
+        },
+      );
+      return {
+        version: old.version,
+        file: found.text,
+        records: [...found.records.values()].reduce((sum, { size }) => sum + size, 0),
+        left: found.left.map(({ kind, key: name, table, row, column, reason, remedy }) => ({
+          ...{ table, row, column, reason, remedy },
+          record: kind === undefined ? '' : `${kind.name} ${kind.isSettings ? '' : name}`.trim(),
+        })),
+        ignored,
+      };
+    },
+  }),
+]);
+
+/** Checked first: Buffer reads what is no base64 without a word. */
+function bytesOf(field: string, given: string): Buffer {
+  const plain = given.replaceAll(/\s/g, '');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(plain) || plain.length % 4 !== 0) throw invalid({ [field]: ['Expected base64.'] });
+  return Buffer.from(plain, 'base64');
+}
+
+function interfacesOf(
+  given: Readonly<Record<string, unknown>>,
+  { engine }: Pick<OperationCall, 'engine'>,
+): ReadonlyMap<string, string> {
+  const names = engine.world.facts.network.links.map(({ name }) => name);
+  for (const [old, name] of Object.entries(given))
+    if (typeof name !== 'string' || !names.includes(name))
+      throw invalid({
+        interfaces: [
+          `There is no interface ${JSON.stringify(name)} for ${JSON.stringify(old)}. There is ${names.join(', ')}.`,
+        ],
+      });
+  return new Map(Object.entries(given).map(([old, name]) => [old, String(name)]));
+}

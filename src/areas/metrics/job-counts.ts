@@ -1,0 +1,35 @@
+import type { EventBus } from '../../engine/declare/events.ts';
+
+export interface JobCount {
+  runs: number;
+  failures: number;
+  /** Of all ended runs. */
+  seconds: number;
+}
+
+/** Counts the jobs that end, by kind, since the start of the daemon. */
+export class JobCounts {
+  /** By kind. */
+  readonly counts = new Map<string, JobCount>();
+  readonly #begun = new Map<number, number>();
+
+  constructor(events: Pick<EventBus, 'listen'>) {
+    events.listen(({ name, payload }) => {
+      if (name === 'job.started') this.#begun.set(payload.id, performance.now());
+      if (name !== 'job.ended') return;
+      const kind = jobKind(payload.subject);
+      const count = this.counts.get(kind) ?? { runs: 0, failures: 0, seconds: 0 };
+      this.counts.set(kind, count);
+      const now = performance.now();
+      count.runs += 1;
+      count.seconds += (now - (this.#begun.get(payload.id) ?? now)) / 1000;
+      if (payload.state === 'failed') count.failures += 1;
+      this.#begun.delete(payload.id);
+    });
+  }
+}
+
+/** The resource of a job's subject, such as `tasks/rsync`: there are few of them, and their number does not grow. */
+export function jobKind(subject: string): string {
+  return /^[a-z]+\/[a-z_]+(?=\/|$)/.exec(subject)?.[0] ?? 'other';
+}

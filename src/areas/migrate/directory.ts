@@ -1,0 +1,228 @@
+/** Directory services. None is switched on: a machine joins a domain with the password of an administrator. */
+import type { Row } from './database.ts';
+import { becomes, keyIn, type Mapping, nothing, part, sames, stay, stays, type Target } from './mapping.ts';
+
+const realms = 'directoryservice_kerberosrealm';
+
+const realm: Mapping = {
+  table: realms,
+  to: 'directoryservice/kerberosrealm',
+  columns: sames('krb_realm', 'krb_kdc', 'krb_admin_server', 'krb_kpasswd_server'),
+};
+
+const keytab: Mapping = {
+  table: 'directoryservice_kerberoskeytab',
+  to: 'directoryservice/kerberoskeytab',
+  columns: { ...sames('keytab_name', 'keytab_file'), keytab_principal: nothing('it is in the keytab') },
+};
+
+const principal: Mapping = {
+  table: 'directoryservice_kerberosprincipal',
+  columns: Object.fromEntries(
+    ['keytab_id', 'version', 'encryption', 'name', 'timestamp'].map((one) => [
+      `principal_${one}`,
+      nothing('it follows from the keytab'),
+    ]),
+  ),
+};
+
+const kerberos: Mapping = {
+  table: 'directoryservice_kerberossettings',
+  to: 'directoryservice/kerberossettings',
+  isSettings: true,
+  columns: sames('ks_appdefaults_aux', 'ks_libdefaults_aux'),
+};
+
+const off = (name: string, address: string, command: string) => ({
+  isUsual: (row: Row) => row.text(address) === '',
+  remarks: (row: Row) =>
+    row.flag(name)
+      ? [
+          {
+            column: name,
+            reason: 'It was switched on. The account of a machine in a directory cannot be moved.',
+            remedy: `Switch the old appliance off, and join: ${command}. Under the same name, the old one loses its membership.`,
+          },
+        ]
+      : [],
+});
+
+/** Up to 11.2 a certificate of a directory is an authority, later it is one of the client. */
+function authorityOf(row: Row, { old, keyOf }: Target, column: string): unknown {
+  const id = row.text(column);
+  if (id === '') return undefined;
+  const isAuthority = !old.tables.has('system_keychaincredential');
+  const found = isAuthority ? keyOf('system_certificateauthority', id) : undefined;
+  return (
+    found ?? stay('Its certificate cannot be chosen here.', 'Import the authority of the directory, and choose it.')
+  );
+}
+
+const principalChoice = stays('Principals follow from the keytabs here.', 'Choose one after the keytab is there.');
+
+const domain: Mapping = {
+  table: 'directoryservice_activedirectory',
+  to: 'directoryservice/activedirectory',
+  isSettings: true,
+  ...off('ad_enable', 'ad_domainname', 'holdfast set directory/ad --enable yes'),
+  columns: {
+    ...sames('ad_domainname', 'ad_bindname', 'ad_bindpw', 'ad_monitor_frequency', 'ad_recover_retry'),
+    ...sames('ad_enable_monitor', 'ad_verbose_logging', 'ad_unix_extensions', 'ad_allow_trusted_doms'),
+    ...sames('ad_use_default_domain', 'ad_allow_dns_updates', 'ad_disable_freenas_cache', 'ad_userdn', 'ad_groupdn'),
+    ...sames('ad_site', 'ad_dcname', 'ad_gcname', 'ad_timeout', 'ad_dns_timeout'),
+    ad_ssl: becomes('ad_ssl', (row) => row.text('ad_ssl').toLowerCase() || undefined),
+    ad_idmap_backend: becomes('ad_idmap_backend', (row) => row.text('ad_idmap_backend').toLowerCase() || undefined),
+    ad_nss_info: becomes('ad_nss_info', (row) => row.text('ad_nss_info') || undefined),
+    ad_ldap_sasl_wrapping: becomes('ad_ldap_sasl_wrapping', (row) => {
+      const given = row.text('ad_ldap_sasl_wrapping');
+      return { sign: 'signed', seal: 'sealed' }[given] ?? (given === '' ? undefined : given);
+    }),
+    ad_certificate_id: becomes('ad_certificate', authorityOf),
+    ad_kerberos_realm_id: becomes('ad_kerberos_realm', keyIn(realms)),
+    ad_kerberos_principal_id: principalChoice,
+    ad_kerberos_principal: principalChoice,
+    ad_kerberos_keytab_id: principalChoice,
+    ad_validate_certificates: stays('Certificates are always checked.', 'Nothing.', '1'),
+    ad_createcomputer: stays('The place of the account cannot be chosen.', 'Move the account in the directory.'),
+    ad_restrict_pam: stays('It is not a setting here.', 'Nothing.', '0'),
+    ad_netbiosname: nothing('the name of the SMB service is that of the machine'),
+    ad_netbiosname_a: nothing('the name of the SMB service is that of the machine'),
+    ad_netbiosname_b: stays('It is the name of a second node.', 'Nothing.'),
+    ad_netbiosalias: nothing('the alias of the SMB service is that of the machine'),
+    ad_enable: part,
+  },
+};
+
+const ldap: Mapping = {
+  table: 'directoryservice_ldap',
+  to: 'directoryservice/ldap',
+  isSettings: true,
+  ...off('ldap_enable', 'ldap_hostname', 'holdfast set directory/ldap --enable yes'),
+  columns: {
+    ...sames('ldap_basedn', 'ldap_binddn', 'ldap_bindpw', 'ldap_anonbind', 'ldap_usersuffix', 'ldap_groupsuffix'),
+    ...sames('ldap_passwordsuffix', 'ldap_machinesuffix', 'ldap_sudosuffix', 'ldap_timeout', 'ldap_dns_timeout'),
+    ...sames('ldap_has_samba_schema', 'ldap_auxiliary_parameters'),
+    ldap_hostname: becomes('ldap_hostname', (row) => row.text('ldap_hostname').split(/[\s,]+/)[0]),
+    ldap_ssl: becomes('ldap_ssl', (row) => row.text('ldap_ssl').toLowerCase() || undefined),
+    ldap_schema: becomes('ldap_schema', (row) => row.text('ldap_schema').toLowerCase() || undefined),
+    ldap_idmap_backend: becomes(
+      'ldap_idmap_backend',
+      (row) => row.text('ldap_idmap_backend').toLowerCase() || undefined,
+    ),
+    ldap_certificate_id: becomes('ldap_certificate', authorityOf),
+    ldap_kerberos_realm_id: becomes('ldap_kerberos_realm', keyIn(realms)),
+    ldap_kerberos_principal_id: principalChoice,
+    ldap_kerberos_principal: principalChoice,
+    ldap_kerberos_keytab_id: principalChoice,
+    ldap_validate_certificates: stays('Certificates are always checked.', 'Nothing.', '1'),
+    ldap_disable_freenas_cache: stays('It is not a setting here.', 'Nothing.', '0'),
+    ldap_netbiosname_a: nothing('the name of the SMB service is that of the machine'),
+    ldap_netbiosname_b: stays('It is the name of a second node.', 'Nothing.'),
+    ldap_enable: part,
+  },
+};
+
+const nis: Mapping = {
+  table: 'directoryservice_nis',
+  to: 'directoryservice/nis',
+  isSettings: true,
+  ...off('nis_enable', 'nis_domain', 'holdfast set directory/nis --enable yes'),
+  columns: { ...sames('nis_domain', 'nis_servers', 'nis_secure_mode', 'nis_manycast'), nis_enable: part },
+};
+
+const nt4: Mapping = {
+  table: 'directoryservice_nt4',
+  columns: {},
+  isUsual: (row) => !row.flag('nt4_enable'),
+  stays: () => stay('NT4 domains do not exist any more.', 'Use Active Directory.'),
+};
+
+const kinds: readonly string[] = [
+  ...['ad', 'adex', 'autorid', 'fruit', 'hash', 'ldap', 'nss', 'rfc2307', 'rid', 'script', 'tdb', 'tdb2'],
+];
+const types: Readonly<Record<string, number>> = {
+  DS_TYPE_ACTIVEDIRECTORY: 1,
+  DS_TYPE_LDAP: 2,
+  DS_TYPE_DEFAULT_DOMAIN: 5,
+};
+
+/** Numbers of users of a domain follow from these: they must be the same as before. */
+function idmapOf(kind: string): Mapping {
+  const domainColumn = `idmap_${kind}_domain_id`;
+  const own: readonly string[] = [
+    ...['range_low', 'range_high', 'schema_mode', 'unix_primary_group', 'unix_nss_info', 'rangesize', 'readonly'],
+    ...['ignore_builtin', 'range_name_map', 'ldap_base_dn', 'ldap_user_dn', 'ldap_url', 'ssl', 'ldap_server'],
+    ...['bind_path_user', 'bind_path_group', 'user_cn', 'cn_realm', 'ldap_domain', 'ldap_user_dn_password'],
+    ...['ldap_realm', 'script'],
+  ];
+  return {
+    table: `directoryservice_idmap_${kind}`,
+    to: `directoryservice/idmap/${kind}`,
+    // Opening a form made a row, so most are not in use.
+    isUsual: (row, { old }) => {
+      const type = typeOf(row, domainColumn);
+      const used =
+        type === 1
+          ? old.rows('directoryservice_activedirectory').at(-1)?.text('ad_idmap_backend')
+          : type === 2
+            ? old.rows('directoryservice_ldap').at(-1)?.text('ldap_idmap_backend')
+            : type === 5
+              ? 'tdb'
+              : undefined;
+      const newer = old
+        .rows(row.table)
+        .some((one) => Number(one.id) > Number(row.id) && typeOf(one, domainColumn) === type);
+      return newer || (type !== undefined && used?.toLowerCase() !== kind && !isNamedFor(row, old, kind, domainColumn));
+    },
+    stays: (row) =>
+      typeOf(row, domainColumn) === undefined
+        ? stay('It is of a directory or a trusted domain that has no settings here.', 'Nothing, unless you use it.')
+        : undefined,
+    columns: {
+      idmap_ds_type: part,
+      idmap_ds_id: part,
+      [domainColumn]: part,
+      ...sames(...own.map((one) => `idmap_${kind}_${one}`)),
+      [`idmap_${kind}_certificate_id`]: becomes(`idmap_${kind}_certificate`, authorityOf),
+    },
+    values: (row) => ({ idmap_ds_type: typeOf(row, domainColumn), idmap_ds_id: 1 }),
+  };
+}
+
+function typeOf(row: Row, domainColumn: string): number | undefined {
+  const type = row.number('idmap_ds_type') ?? types[row.text(domainColumn)];
+  return type === 1 || type === 2 || type === 5 ? type : undefined;
+}
+
+function isNamedFor(row: Row, old: Target['old'], kind: string, domainColumn: string): boolean {
+  return old
+    .rows('directoryservice_idmap_domaintobackend')
+    .some(
+      (one) =>
+        one.text('idmap_dtb_domain_id') === row.text(domainColumn) &&
+        one.text('idmap_dtb_idmap_backend').toLowerCase() === kind,
+    );
+}
+
+const domains: readonly Mapping[] = [
+  {
+    table: 'directoryservice_idmap_domain',
+    columns: {},
+    isUsual: (row) => !row.has('idmap_domain_range_low'),
+    stays: (row) =>
+      stay(
+        `The numbers of ${row.text('idmap_domain_name')} go from ${row.text('idmap_domain_range_low')} to ${row.text('idmap_domain_range_high')}, by ${row.text('idmap_domain_idmap_backend')}.`,
+        `Set the same: holdfast explain idmap/${row.text('idmap_domain_idmap_backend').toLowerCase()}`,
+      ),
+  },
+  {
+    table: 'directoryservice_idmap_domaintobackend',
+    columns: { idmap_dtb_domain_id: part, idmap_dtb_idmap_backend: part },
+  },
+];
+
+export const directory: readonly Mapping[] = [
+  ...[realm, keytab, principal, kerberos, domain, ldap, nis, nt4],
+  ...kinds.map(idmapOf),
+  ...domains,
+];
