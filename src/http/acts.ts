@@ -11,11 +11,19 @@ import { type ManagementRoute, type Match, type Method, type Operation, plainPat
 export type Intent = Act | 'open' | undefined;
 
 /** The addresses outside of both interfaces. `/*` and that of the management interface are routed by their operations. */
-const openAddresses: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/*']);
+const openAddresses: ReadonlySet<string> = new Set([
+  ...['/healthz', '/readyz', '/openapi.json', '/api/openapi.json', '/docs', '/docs/*'],
+]);
 
 /** The debug archive, at both of its addresses. */
 const download: Act = Object.freeze({
   ...{ resource: 'system/debug', declared: 'system/debug', record: undefined, verb: 'download', reads: false },
+  ...{ fields: undefined, before: undefined },
+});
+
+/** The metrics, outside of both interfaces because programs that read them expect the address. */
+const readMetrics: Act = Object.freeze({
+  ...{ resource: 'metrics', declared: 'metrics', record: undefined, verb: 'read', reads: true },
   ...{ fields: undefined, before: undefined },
 });
 
@@ -40,6 +48,7 @@ export class Acts {
   /** By the address that the server has routed a request to. What is unknown counts as the most guarded there is. */
   routed(address: string | undefined, method: Method | undefined, path: string): Intent {
     if (address !== undefined && openAddresses.has(address)) return 'open';
+    if (address === '/metrics') return readMetrics;
     if (address !== '/*' && address !== `${this.#roots.management}/*`) return download;
     return this.#asked(method, plainPath(path));
   }
@@ -69,6 +78,7 @@ export class Acts {
     const match = this.#managed.match(plain);
     const operation = match?.route.operations.get(method);
     if (match === undefined || operation === undefined) return undefined;
+    if (operation.isOpen) return 'open';
     const declared = `holdfast/${operation.path.split('/')[0]}`;
     const [record] = Object.values(match.params);
     const reads = operation.method === 'GET';

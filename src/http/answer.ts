@@ -1,6 +1,7 @@
 import { Fault } from '../engine/declare/errors.ts';
 import type { Quirks } from '../engine/declare/resource.ts';
 import { sortedJson } from '../lib/json.ts';
+import { type Problem, problemOfFault } from './problem.ts';
 import type { Operation } from './routes.ts';
 
 /** A complete response. */
@@ -10,7 +11,11 @@ export interface Answer {
   readonly type?: string;
   readonly body?: string;
   /** Replaces `body` for long answers: the body is generated in pieces, and other requests are served between them. */
-  readonly pieces?: Iterable<string>;
+  readonly pieces?: Iterable<string> | AsyncIterable<string>;
+  /** What an error says to programs that read `application/problem+json`. */
+  readonly problem?: Problem;
+  /** Whether secrets and raw lines were left out when the body was made. */
+  readonly isOpen?: boolean;
 }
 
 export const jsonType = 'application/json';
@@ -70,6 +75,10 @@ export interface FaultContext {
 /** The answer to a Fault; undefined for any other error. */
 export function faultAnswer(error: unknown, context: FaultContext): Answer | undefined {
   if (!(error instanceof Fault)) return undefined;
+  return { ...documentedAnswer(error, context), problem: problemOfFault(error) };
+}
+
+function documentedAnswer(error: Fault, context: FaultContext): Answer {
   switch (error.kind) {
     case 'invalid':
       return json(
@@ -80,6 +89,8 @@ export function faultAnswer(error: unknown, context: FaultContext): Answer | und
       );
     case 'refused':
       return json(400, context.fault === undefined ? error.message : { [context.fault]: error.message });
+    case 'conflict':
+      return json(409, { ...error.details, [context.fault ?? 'error_message']: error.message });
     case 'failed':
       return json(400, { [context.fault ?? 'error_message']: error.message });
     case 'unavailable':

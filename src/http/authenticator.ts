@@ -1,18 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Access } from '../engine/declare/access.ts';
+import type { Principal } from '../engine/change/request.ts';
 import { ChecksBusy, longestPassword, type Passwords } from '../engine/passwords.ts';
+import { messageOf, quote } from '../lib/text.ts';
 import { connectionOf } from './client-connection.ts';
 import { LoginBudget, type Source, sourceOf } from './login-budget.ts';
 import { type RefusedLogin, RefusedLogins } from './refused-logins.ts';
-
-/** The account that a request is authenticated as. */
-export interface Principal {
-  readonly name: string;
-  /** What it may do; undefined for the account that may do everything. */
-  readonly access?: Access;
-}
+import { pathOf } from './routes.ts';
 
 /**
  * Why a request is not admitted: its credential is missing or wrong, or was not checked and may be sent again later.
@@ -20,9 +15,14 @@ export interface Principal {
 export interface Refusal {
   /** Seconds after which to try again; undefined for a credential that is missing or wrong. */
   readonly retryAfter: number | undefined;
-  /** Why a key is refused, for the program that has it. */
+  /** Why a key or a right password is refused, for who has it. */
   readonly message?: string;
+  /** Whether the request can be sent again with a code of the second factor. */
+  readonly needsCode?: boolean;
 }
+
+/** The header with a code of the second factor. */
+export const codeHeader = 'x-holdfast-code';
 
 /** Checks keys of programs, which need no slow hash. */
 export interface Keys {
@@ -35,8 +35,36 @@ export interface Keys {
   }): Principal | string | undefined;
 }
 
-/** Returns the current password hash of an account that may use the API, and undefined for any other name. */
-export type HashOf = (name: string) => string | undefined;
+/** An account that may use the API. */
+export interface Account {
+  /** Its current password hash. */
+  readonly hash: string;
+  /** Checks a password where there is no hash: `hash` then says until when what was checked is known. */
+  readonly check?: (password: string) => Promise<boolean>;
+  /** What its sessions end with instead of the hash. */
+  readonly lasting?: string;
+  /** Characters that its password must have. */
+  readonly least: number;
+  /** The principal, or a sentence for who has the password why the account is refused. */
+  admit(address: string): Principal | string;
+  /** Undefined for an account without one. */
+  readonly factor?: Factor | undefined;
+}
+
+/** The second factor of an account. */
+export interface Factor {
+  /** Milliseconds until it accepts another code. */
+  wait(): number;
+  accepts(code: string): Promise<boolean>;
+}
+
+/** Finds the session of a request. */
+export interface SessionBook {
+  admit(message: IncomingMessage, options: { readonly isUse: boolean }): Principal | undefined;
+}
+
+/** Finds an account that may use the API by its name. */
+export type AccountOf = (name: string) => Account | undefined;
 
 export interface AuthenticatorOptions {
   readonly now?: () => number;
@@ -44,6 +72,9 @@ export interface AuthenticatorOptions {
   readonly refused?: (login: RefusedLogin) => void;
   readonly budget?: LoginBudget;
   readonly keys?: Keys;
+  readonly sessions?: SessionBook;
+  /** The administrator, if only the administrator of the machine can have opened this connection. */
+  readonly local?: (socket: Socket) => Principal | undefined;
 }
 
 /**
@@ -54,13 +85,15 @@ export interface AuthenticatorOptions {
  */
 export class Authenticator {
   readonly #passwords: Passwords;
-  readonly #hashOf: HashOf;
+  readonly #accountOf: AccountOf;
   /** Generated at each start, so that digests that leak from memory are useless elsewhere. */
   readonly #key = randomBytes(16).toString('hex');
-  readonly #known = new Map<string, { readonly principal: Principal; readonly against: string }>();
+  readonly #known = new Map<string, { readonly name: string; readonly against: string }>();
   /** Wrong credentials by digest, with the hash that they did not match. Sending one again is not another guess. */
   readonly #wrong = new Map<string, string>();
   readonly #checking = new Map<string, Check>();
+  /** Passwords that directories are checking. */
+  #asking = 0;
   readonly #budget: LoginBudget;
   readonly #refused: RefusedLogins;
 
@@ -68,15 +101,26 @@ export class Authenticator {
   readonly #tokens = new Map<string, number>();
   readonly #now: () => number;
   readonly #keys: Keys | undefined;
+  readonly #sessions: SessionBook | undefined;
+  readonly #local: (socket: Socket) => Principal | undefined;
 
   constructor(
     passwords: Passwords,
-    hashOf: HashOf,
-    { now = Date.now, refused = () => {}, budget = new LoginBudget(), keys }: AuthenticatorOptions = {},
+    accountOf: AccountOf,
+    {
+      now = Date.now,
+      refused = () => {},
+      budget = new LoginBudget(),
+      keys,
+      sessions,
+      local = () => undefined,
+    }: AuthenticatorOptions = {},
   ) {
     this.#keys = keys;
+    this.#sessions = sessions;
+    this.#local = local;
     this.#passwords = passwords;
-    this.#hashOf = hashOf;
+    this.#accountOf = accountOf;
     this.#now = now;
     this.#budget = budget;
     this.#refused = new RefusedLogins(refused);
@@ -92,31 +136,90 @@ export class Authenticator {
     return { token, until: new Date(until).toISOString() };
   }
 
-  /** Returns the principal synchronously when the header is known, and a promise when it must be checked. */
-  admit(message: IncomingMessage): Principal | Refusal | Promise<Principal | Refusal> {
+  /**
+   * Returns the principal synchronously when the header is known, and a promise when it must be checked. `isUse` is false
+   * for a request that was admitted before.
+   */
+  admit(message: IncomingMessage, { isUse } = { isUse: true }): Principal | Refusal | Promise<Principal | Refusal> {
     const header = message.headers.authorization;
-    if (header === undefined) return wrongCredential;
+    if (header === undefined)
+      return this.#local(message.socket) ?? this.#sessions?.admit(message, { isUse }) ?? wrongCredential;
     const digest = hash('sha256', this.#key + header);
     const known = this.#known.get(digest);
     if (known !== undefined) {
-      if (known.against === this.#hashOf(known.principal.name)) return known.principal;
+      const account = this.#accountOf(known.name);
+      if (account !== undefined && known.against === account.hash) return this.#admitted(account, known.name, message);
       this.#known.delete(digest);
     }
     const [, token] = /^Token +([\w-]+)\s*$/i.exec(header) ?? [];
     if (token !== undefined) return this.#admitToken(token, message);
     const [, bearer] = /^Bearer +(\w+)\s*$/i.exec(header) ?? [];
-    if (bearer !== undefined) return this.#admitKey(bearer, undefined, message.socket);
+    if (bearer !== undefined) return this.#admitKey(bearer, undefined, message.socket, this.#keys?.isToken(bearer));
     const credentials = readBasic(header);
     if (credentials === undefined) return wrongCredential;
     const { name, password } = credentials;
-    if (this.#keys?.isToken(password) === true) return this.#admitKey(password, name, message.socket);
-    return this.#admitUnknown(digest, credentials, message.socket);
+    if (this.#keys?.isToken(password) === true) return this.#admitKey(password, name, message.socket, true);
+    return this.#admitUnknown(digest, credentials, message);
+  }
+
+  /** Connections can share a check, and the account may be limited to some of their addresses. */
+  async #settled(result: Promise<Account | Refusal>, name: string, message: IncomingMessage) {
+    const checked = await result;
+    return 'hash' in checked ? this.#admitted(checked, name, message) : checked;
+  }
+
+  /** Admits an account whose password was right. With a second factor, that admits only to a session. */
+  #admitted(
+    account: Account,
+    name: string,
+    message: IncomingMessage,
+  ): Principal | Refusal | Promise<Principal | Refusal> {
+    const admitted = account.admit(connectionOf(message.socket).remote);
+    if (typeof admitted === 'string') return { retryAfter: undefined, message: admitted };
+    if (account.factor === undefined) return admitted;
+    if (!isLogin(message))
+      return {
+        retryAfter: undefined,
+        message: `The account ${quote(name)} has a second factor: begin a session with POST /${loginPath}, or use a key.`,
+      };
+    const code = message.headers[codeHeader];
+    if (typeof code !== 'string')
+      return {
+        ...{ retryAfter: undefined, needsCode: true },
+        message: `Expected a code of the second factor in ${codeHeader}.`,
+      };
+    return this.#admitWithCode({ admitted, name, factor: account.factor, code: code.slice(0, longestShown) }, message);
+  }
+
+  /** A wrong code counts as a guess of the address and of the account. */
+  async #admitWithCode(
+    { admitted, name, factor, code }: { admitted: Principal; name: string; factor: Factor; code: string },
+    { socket }: IncomingMessage,
+  ): Promise<Principal | Refusal> {
+    const connection = connectionOf(socket);
+    const source = sourceOf(connection);
+    const login = { account: name, address: connection.remote, source };
+    const seconds = Math.max(this.#budget.wait(source, name), Math.ceil(factor.wait() / 1000));
+    if (seconds > 0) {
+      this.#refuse(login, 'too many attempts');
+      return { retryAfter: seconds };
+    }
+    this.#budget.begin(source);
+    if (await factor.accepts(code)) {
+      this.#budget.succeeded(source);
+      return admitted;
+    }
+    this.#guessed(login);
+    return {
+      ...{ retryAfter: undefined, needsCode: true },
+      message: 'This code of the second factor is wrong or was used.',
+    };
   }
 
   /** Admits a key. Refused ones are not counted as guesses: 256 random bits cannot be guessed. */
-  #admitKey(token: string, user: string | undefined, socket: Socket): Principal | Refusal {
+  #admitKey(token: string, user: string | undefined, socket: Socket, isToken = false): Principal | Refusal {
     const address = connectionOf(socket).remote;
-    const found = this.#keys?.isToken(token) ? this.#keys.admit({ token, user, address }) : undefined;
+    const found = isToken ? this.#keys?.admit({ token, user, address }) : undefined;
     if (typeof found === 'object') return found;
     this.#refused.note({ address, account: (user ?? 'key').slice(0, longestShown), reason: 'wrong credential' });
     return found === undefined ? wrongCredential : { retryAfter: undefined, message: found };
@@ -127,8 +230,8 @@ export class Authenticator {
     const digest = hash('sha256', this.#key + token);
     const until = this.#tokens.get(digest) ?? 0;
     this.#tokens.delete(digest);
-    const isPairing = method === 'POST' && url.replace(/\?.*$/, '').replace(/\/$/, '') === tokenPath;
-    if (until > this.#now() && isPairing) return Object.freeze({ name: 'replication token' });
+    const isPairing = method === 'POST' && pathOf(url) === tokenPath;
+    if (until > this.#now() && isPairing) return replicationToken;
     this.#refused.note({
       address: connectionOf(socket).remote,
       account: 'replication token',
@@ -137,17 +240,23 @@ export class Authenticator {
     return wrongCredential;
   }
 
-  #admitUnknown(digest: string, credentials: Credentials, socket: Socket): Refusal | Promise<Principal | Refusal> {
+  #admitUnknown(
+    digest: string,
+    credentials: Credentials,
+    message: IncomingMessage,
+  ): Refusal | Promise<Principal | Refusal> {
+    const { socket } = message;
     const connection = connectionOf(socket);
     const source = sourceOf(connection);
     const login = { account: credentials.name.slice(0, longestShown), address: connection.remote, source };
-    const against = this.#hashOf(credentials.name);
+    const account = this.#accountOf(credentials.name);
+    const against = account?.hash;
     if (this.#wrong.get(digest) === (against ?? dummyHash)) return this.#refuse(login, 'wrong credential');
     // Requests with a credential that is already being checked share that check.
     const open = this.#checking.get(digest);
     if (open !== undefined) {
       open.callers.push(socket);
-      return open.result;
+      return this.#settled(open.result, credentials.name, message);
     }
     const seconds = this.#budget.wait(source, login.account);
     if (seconds > 0) {
@@ -157,29 +266,33 @@ export class Authenticator {
     this.#budget.begin(source);
     if (Buffer.byteLength(credentials.password) > longestPassword) return this.#guessed(login);
     const callers = [socket];
-    const result = this.#check(digest, credentials, against, login, callers).finally(() =>
+    const result = this.#check(digest, credentials, account, login, callers).finally(() =>
       this.#checking.delete(digest),
     );
     this.#checking.set(digest, { callers, result });
-    return result;
+    return this.#settled(result, credentials.name, message);
   }
 
   async #check(
     digest: string,
     { name, password }: Credentials,
-    against: string | undefined,
+    account: Account | undefined,
     login: Login,
     callers: readonly Socket[],
-  ): Promise<Principal | Refusal> {
+  ): Promise<Account | Refusal> {
     const waiting = {
       rank: () => this.#budget.rank(login.source),
       isWanted: () => callers.some(({ destroyed }) => !destroyed),
     };
+    const against = account?.hash ?? dummyHash;
     try {
       // An unknown name is checked against a dummy hash, so that it takes the same time as a wrong password.
-      const right = await this.#passwords.verify(password, against ?? dummyHash, waiting);
-      if (!right || against === undefined) {
-        remember(this.#wrong, digest, against ?? dummyHash);
+      const right =
+        account?.check === undefined
+          ? await this.#passwords.verify(password, against, waiting)
+          : await this.#askDirectory(account.check, password);
+      if (!right || account === undefined) {
+        remember(this.#wrong, digest, against);
         return this.#guessed(login);
       }
     } catch (error) {
@@ -187,9 +300,26 @@ export class Authenticator {
       throw error;
     }
     this.#budget.succeeded(login.source);
-    const principal = Object.freeze({ name });
-    remember(this.#known, digest, { principal, against });
-    return principal;
+    if (password.length < account.least)
+      return {
+        retryAfter: undefined,
+        message: `Expected a password of at least ${account.least} characters for this interface. Set a longer one for the account ${quote(name)}.`,
+      };
+    remember(this.#known, digest, { name, against });
+    return account;
+  }
+
+  /** Few at a time, because a directory can take seconds, and locks accounts. */
+  async #askDirectory(check: (password: string) => Promise<boolean>, password: string): Promise<boolean> {
+    if (this.#asking >= mostAsking) throw new ChecksBusy('The directory is being asked by others.');
+    this.#asking += 1;
+    try {
+      return await check(password);
+    } catch (error) {
+      throw new ChecksBusy(`The directory could not be asked: ${messageOf(error)}`);
+    } finally {
+      this.#asking -= 1;
+    }
   }
 
   /** Counts a wrong credential that was not sent before. */
@@ -207,7 +337,7 @@ export class Authenticator {
 /** A password check in progress, and the connections that wait for its result. */
 interface Check {
   readonly callers: Socket[];
-  readonly result: Promise<Principal | Refusal>;
+  readonly result: Promise<Account | Refusal>;
 }
 
 interface Login {
@@ -216,13 +346,25 @@ interface Login {
   readonly source: Source;
 }
 
+const replicationToken: Principal = Object.freeze({
+  name: 'replication token',
+  id: 'replication token',
+  credential: { kind: 'token' } as const,
+});
+
 const wrongCredential: Refusal = Object.freeze({ retryAfter: undefined });
 
 /** Seconds in which the worker checks about as many passwords as may wait for it. */
 const busyFor = 5;
+const mostAsking = 4;
 
 /** The only path at which a token is accepted. */
-const tokenPath = '/api/v1.0/storage/replication/pair';
+const tokenPath = 'api/v1.0/storage/replication/pair';
+
+/** Where a session begins. */
+const loginPath = 'api/holdfast/v1/sessions';
+
+const isLogin = ({ method, url = '' }: IncomingMessage): boolean => method === 'POST' && pathOf(url) === loginPath;
 
 /** Validity of a token, in milliseconds. */
 const tokenLife = 10 * 60_000;

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { showSize } from '../lib/size.ts';
-import { type Answer, json } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { AnswerError } from './body-of.ts';
+import { refusal } from './problem-answer.ts';
 
 type Done = (error: Error | null, body?: Buffer) => void;
 
@@ -64,17 +65,18 @@ export class Bodies {
     };
     const onEnd = () => end(null, Buffer.concat(chunks, received));
     const onClose = () =>
-      end(new AnswerError(json(400, { error: 'The connection closed before the body was complete.' })));
+      end(new AnswerError(refusal('invalid_body', 400, 'The connection closed before the body was complete.')));
     message.on('data', onData).on('end', onEnd).on('error', end).on('close', onClose);
   }
 }
 
-const tooMany: Answer = json(
+const tooMany: Answer = refusal(
+  'overloaded',
   503,
-  { error: 'Too many large requests at once. Send this request again in a few seconds.' },
-  { 'retry-after': '5' },
+  'Too many large requests at once. Send this request again in a few seconds.',
+  { headers: { 'retry-after': '5' } },
 );
 
 function tooLarge(limit: number): Answer {
-  return json(413, { error: `The body is too large: the limit here is ${limit} bytes (${showSize(limit)}).` });
+  return refusal('too_large', 413, `The body is too large: the limit here is ${limit} bytes (${showSize(limit)}).`);
 }

@@ -1,5 +1,6 @@
 import { measureJson } from '../lib/json.ts';
-import { type Answer, json } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { refusal } from './problem-answer.ts';
 
 /** Deeper than any schema of the API; without a bound, traversing a hostile body would exhaust the stack. */
 const deepest = 32;
@@ -15,18 +16,18 @@ export function readBody(raw: Buffer | undefined, type: string | undefined, most
   const problem = typeProblem(raw, type);
   if (problem !== undefined) return { ok: false, answer: problem };
   const { values, depth } = measureJson(raw ?? empty, { values: mostValues, depth: deepest });
-  if (depth > deepest) return refusal(`The body is nested more than ${deepest} levels deep.`);
-  if (values > mostValues) return refusal(`The body has too many values: the limit here is ${mostValues}.`);
+  if (depth > deepest) return unreadable(`The body is nested more than ${deepest} levels deep.`);
+  if (values > mostValues) return unreadable(`The body has too many values: the limit here is ${mostValues}.`);
   try {
     const value: unknown = JSON.parse(decoder.decode(raw));
     return { ok: true, value };
   } catch {
-    return refusal('The body is not valid JSON.');
+    return unreadable('The body is not valid JSON.');
   }
 }
 
-function refusal(error: string): Body {
-  return { ok: false, answer: json(400, { error }) };
+function unreadable(error: string): Body {
+  return { ok: false, answer: refusal('invalid_body', 400, error) };
 }
 
 /** The answer to a body whose content type is not JSON; undefined for JSON and for an empty body. */
@@ -38,7 +39,9 @@ export function typeProblem(raw: Buffer | undefined, type: string | undefined): 
     /^application\/(\w[\w.+-]*\+)?json\s*(;|$)/i.test(type)
   )
     return undefined;
-  return json(400, { error_message: `Expected a body of type application/json, got ${type.slice(0, 80)}.` });
+  return refusal('invalid_body', 400, `Expected a body of type application/json, got ${type.slice(0, 80)}.`, {
+    member: 'error_message',
+  });
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

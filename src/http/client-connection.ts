@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
 import type { ClientConnection } from '../engine/change/confirm.ts';
 
@@ -10,5 +11,8 @@ export function clientConnectionOf({ raw: { socket } }: FastifyRequest): ClientC
 export function connectionOf(socket: Socket): ClientConnection {
   // A dual-stack socket reports IPv4 addresses as IPv4-mapped IPv6 addresses.
   const plain = (address: string | undefined) => (address ?? '').replace(/^::ffff:/i, '');
-  return { local: plain(socket.localAddress), port: socket.localPort ?? 0, remote: plain(socket.remoteAddress) };
+  return {
+    ...{ local: plain(socket.localAddress), port: socket.localPort ?? 0, remote: plain(socket.remoteAddress) },
+    isSecure: socket instanceof TLSSocket,
+  };
 }

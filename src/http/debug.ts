@@ -1,7 +1,9 @@
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { Engine, RequestContext } from '../engine/engine.ts';
 import { isKeptResource } from '../engine/engine.ts';
 import { isObject } from '../lib/json.ts';
+import { inSlices } from '../lib/slices.ts';
 import { tar } from '../lib/tar.ts';
 import { messageOf } from '../lib/text.ts';
 
@@ -67,9 +69,14 @@ export async function debugArchive(engine: Engine, context: RequestContext, now:
   ]);
   for (const [name, argv] of Object.entries(programs))
     files.set(`machine/${name}.txt`, await outputOf(engine, context, argv));
-  const clean = new Map([...files].map(([name, text]) => [name, without(text, secrets)]));
-  return gzipSync(tar(clean, Math.floor(now / 1000)));
+  const forms = formsOf(secrets);
+  const clean = new Map<string, string>();
+  for (const [name, text] of files) clean.set(name, await inSlices(without(text, forms)));
+  return compressed(tar(clean, Math.floor(now / 1000)));
 }
+
+/** In a thread of its own: a long journal takes more than 100 ms. */
+const compressed = promisify<Buffer, Buffer>(gzip);
 
 /** A change of a revision without raw lines. Revisions mask secrets only, and have lines that were replaced since. */
 function withoutRaw(change: unknown, rawNames: ReadonlySet<string>): unknown {
@@ -110,14 +117,20 @@ function textsIn(value: unknown, least: number): readonly string[] {
   return [value, ...lines].filter((text) => text.trim().length >= least);
 }
 
-/**
- * Removes the secrets from a text, the longest first, because one may contain another. JSON has them in escaped form.
- */
-function without(text: string, secrets: ReadonlySet<string>): string {
+/** What to search for, the longest first, because one secret may contain another. JSON has them in escaped form. */
+function formsOf(secrets: ReadonlySet<string>): readonly string[] {
   const forms = [...secrets].flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
-  return forms
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((clean, secret) => clean.replaceAll(secret, removed), text);
+  return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
+}
+
+/** The text after the removal of each secret. There may be a thousand raw lines to remove from megabytes. */
+function* without(text: string, forms: readonly string[]): Generator<undefined, string> {
+  let clean = text;
+  for (const form of forms) {
+    clean = clean.replaceAll(form, removed);
+    yield;
+  }
+  return clean;
 }
 
 function shown(value: unknown): string {

@@ -35,11 +35,15 @@ const configuration: BodyLimit = { bytes: 32 * MiB, values: 500_000 };
 /** Certificate chains with keys, and keytabs: fields take up to 400 kB, which JSON escapes may double. */
 const files: BodyLimit = { bytes: 4 * MiB, values: 1000 };
 
+/** The database of an old appliance in base64. */
+const upload: BodyLimit = { bytes: 18 * MiB, values: 1000 };
+
 /** Any body of another request, and its method and path. */
 const planned: BodyLimit = { bytes: files.bytes, values: ordinary.values };
 
 const others: ReadonlyMap<string, BodyLimit> = new Map([
   ['api/holdfast/v1/config/restore', configuration],
+  ['api/holdfast/v1/migrate', upload],
   ['api/holdfast/v1/plan', planned],
   ...['system/certificate', 'system/certificateauthority', 'directoryservice/kerberoskeytab'].map(
     (path) => [`api/v1.0/${path}`, files] as const,

@@ -1,13 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { IssueList, missing } from '../engine/declare/errors.ts';
-import { EventStream, type Operation, readInput, type StreamedEvent } from '../engine/declare/operation.ts';
+import { IssueList, missing, refused } from '../engine/declare/errors.ts';
+import { listWithout, readSelection, type Selection } from '../engine/declare/listing.ts';
+import {
+  EventStream,
+  Headed,
+  Negotiated,
+  type Operation,
+  readInput,
+  type StreamedEvent,
+} from '../engine/declare/operation.ts';
+import type { Operations } from '../engine/declare/resource.ts';
 import type { RequestContext } from '../engine/engine.ts';
+import type { DryPlan } from '../engine/plan/dry-run.ts';
 import type { Services } from '../engine/services.ts';
+import { isObject } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
-import { type Answer, json, nothing } from './answer.ts';
+import { type Answer, json, jsonText, nothing } from './answer.ts';
+import { acceptsLines, listed } from './listing.ts';
+import { queryOf } from './query.ts';
 
-/** One authenticated request for the management interface. */
-export interface ManagementCall {
+/** One request for the management interface, sent or planned. */
+export interface ManagementRequest {
   readonly operation: Operation;
   readonly params: Readonly<Record<string, string>>;
   readonly query: string;
@@ -16,8 +29,14 @@ export interface ManagementCall {
   /** Receives the keys of the body that no field reads. */
   readonly ignored: Set<string>;
   readonly context: RequestContext;
+}
+
+/** One authenticated request for the management interface. */
+export interface ManagementCall extends ManagementRequest {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
+  /** Whether the credential of the request is still accepted. */
+  isAdmitted(): Promise<boolean>;
 }
 
 /** Milliseconds between the comments that keep idle streams open. */
@@ -26,27 +45,76 @@ const heartbeat = 15_000;
 /** Performs the operations of the management interface: reads the input by its fields, and writes the answer. */
 export class ManagementController {
   readonly #services: Services;
+  readonly #secrets: Secrets;
   /** Open event streams. */
   readonly #streams = new Set<FastifyReply['raw']>();
 
-  constructor(services: Services) {
+  constructor(services: Services, secrets: Secrets) {
     this.#services = services;
+    this.#secrets = secrets;
   }
 
   async perform(call: ManagementCall): Promise<Answer> {
-    const { operation, context } = call;
-    const result = await operation.run({ ...this.#services, ...inputOf(call), context });
+    const { operation } = call;
+    const selection = this.#selectionOf(call);
+    const result = await this.#run(call, this.#services.engine.operations(contextOf(call)));
     if (result instanceof EventStream) return this.#stream(result, call);
-    return operation.answer === 'nothing' ? nothing(operation.status) : json(operation.status, result);
+    if (selection !== undefined && isList(result)) return this.#listed(result, selection, call);
+    if (result instanceof Negotiated) return negotiated(result, operation.status, call.request.headers.accept);
+    const { value, headers } = result instanceof Headed ? result : { value: result, headers: {} };
+    return operation.answer === 'nothing' ? nothing(operation.status, headers) : json(operation.status, value, headers);
+  }
+
+  /** Finds out what a request would do to the machine, and changes nothing. */
+  plan(call: ManagementRequest): Promise<DryPlan> {
+    return this.#services.engine.dryRun(contextOf(call)).planOf((operations) => this.#run(call, operations));
+  }
+
+  /** Carries out a request as one of several, with these operations. Returns the value that it is answered with. */
+  async enter(call: ManagementRequest, operations: Operations): Promise<unknown> {
+    const { alone, method } = call.operation;
+    if (method === 'GET') throw refused('Expected a request that changes something, got one that reads.');
+    if (alone !== undefined) throw refused(`This request cannot be part of a transaction. ${alone}`);
+    const result = await this.#run(call, operations);
+    return result instanceof Headed ? result.value : result;
   }
 
   /** Ends every event stream. */
   close(): void {
+    this.#services.engine.events.end();
     for (const raw of this.#streams) raw.end();
   }
 
+  async #run(call: ManagementRequest, operations: Operations): Promise<unknown> {
+    const { operation, context } = call;
+    return operation.run({ ...this.#services, ...inputOf(call), context, operations });
+  }
+
+  #selectionOf({ operation: { list }, query, context: { access } }: ManagementCall): Selection | undefined {
+    const { names } = this.#secrets;
+    const readable = list && access?.readsSecrets === false ? listWithout(list, (name) => names.has(name)) : list;
+    // What is wrong with the words is found with everything else that is wrong with the input, unless it is a secret.
+    const issues = new IssueList();
+    const selection = readable && readSelection(readable, queryOf(query), issues);
+    if (selection !== undefined && readable !== list) issues.throwIfAny();
+    return selection;
+  }
+
+  #listed(items: Items, selection: Selection, { operation: { list }, request, context: { access } }: ManagementCall) {
+    if (list === undefined) throw new TypeError('The operation answers no list.');
+    return listed({
+      items,
+      present: (item) => (isObject(item) ? item : { value: item }),
+      list,
+      selection,
+      address: request.url,
+      asLines: acceptsLines(request.headers.accept),
+      ...(access?.readsSecrets === false && { opened: this.#secrets.withoutSecrets }),
+    });
+  }
+
   /** Sends server-sent events, beginning after `Last-Event-ID` if the client sends it, until one of the two ends it. */
-  #stream({ follow }: EventStream, { request, reply }: ManagementCall): Answer | Promise<Answer> {
+  #stream({ follow }: EventStream, { request, reply, isAdmitted }: ManagementCall): Answer | Promise<Answer> {
     const headers = { 'content-type': 'text/event-stream' };
     if (request.method === 'HEAD') return nothing(200, headers);
     const last = Number(request.headers['last-event-id']);
@@ -60,7 +128,14 @@ export class ManagementController {
     const send = ({ number, name, data }: StreamedEvent) =>
       raw.write(`id: ${number}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
     const stop = follow(Number.isSafeInteger(last) ? last : undefined, send);
-    const beat = setInterval(() => raw.write(': heartbeat\n\n'), heartbeat);
+    const beat = setInterval(() => {
+      raw.write(': heartbeat\n\n');
+      // A session or key that has ended must not receive further events.
+      isAdmitted().then(
+        (admitted) => admitted || raw.end(),
+        () => raw.end(),
+      );
+    }, heartbeat);
     this.#streams.add(raw);
     return new Promise(() => {
       raw.on('close', () => {
@@ -72,8 +147,33 @@ export class ManagementController {
   }
 }
 
+/** What principals without the right to secrets may not read. */
+interface Secrets {
+  readonly names: ReadonlySet<string>;
+  readonly withoutSecrets: (text: string) => string;
+}
+
+/** The order of the members is part of the value: the same document is the same text. */
+function negotiated({ value, texts }: Negotiated, status: number, accept = ''): Answer {
+  const found = Object.entries(texts).find(([type]) => accept.includes(type));
+  return found === undefined
+    ? jsonText(status, JSON.stringify(value), { vary: 'accept' })
+    : { status, type: `${found[0]}; charset=utf-8`, body: found[1](), headers: { vary: 'accept' } };
+}
+
+type Items = Iterable<unknown> | AsyncIterable<unknown>;
+
+function isList(value: unknown): value is Items {
+  return Array.isArray(value) || (isObject(value) && (Symbol.asyncIterator in value || Symbol.iterator in value));
+}
+
+/** What the operation is carried out with. An open one is not limited by what the principal may do. */
+function contextOf({ operation, context }: ManagementRequest): RequestContext {
+  return operation.isOpen ? { ...context, access: undefined } : context;
+}
+
 /** Reads path, query and body by their fields, and refuses them with every problem that they have. */
-function inputOf({ operation, params, query, body, ignored }: ManagementCall) {
+function inputOf({ operation, params, query, body, ignored }: ManagementRequest) {
   const issues = new IssueList();
   const unnamed = new IssueList();
   const named = readInput(operation.params, params, unnamed);
@@ -91,14 +191,3 @@ function inputOf({ operation, params, query, body, ignored }: ManagementCall) {
 
 const hasFields = ({ body }: Operation) => Object.keys(body).length > 0;
 const needsBody = ({ body }: Operation) => Object.values(body).some((field) => field.required);
-
-/** The query by name. A name that is sent several times has a list, and an empty value counts as not sent. */
-function queryOf(query: string): Readonly<Record<string, unknown>> {
-  const values = Map.groupBy(
-    [...new URLSearchParams(query)].filter(([, value]) => value !== ''),
-    ([name]) => name,
-  );
-  return Object.fromEntries(
-    [...values].map(([name, pairs]) => [name, pairs.length === 1 ? pairs[0]?.[1] : pairs.map(([, value]) => value)]),
-  );
-}

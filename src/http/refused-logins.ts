@@ -4,7 +4,7 @@ import { forgetOldest } from '../lib/recent.ts';
 export interface RefusedLogin {
   readonly address: string;
   readonly account: string;
-  readonly reason: 'wrong credential' | 'too many attempts';
+  readonly reason: 'wrong credential' | 'too many attempts' | 'cross-site request';
   /** Refused logins from this address since its last report, including this one. */
   readonly refused: number;
 }

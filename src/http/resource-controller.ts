@@ -1,25 +1,30 @@
 import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
-import { failed, invalid, missing } from '../engine/declare/errors.ts';
+import { failed, invalid, missing, refused } from '../engine/declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../engine/declare/fields.ts';
 import { answered, maySend, readSent, type SentReading } from '../engine/declare/record.ts';
 import {
   type Action,
   ActionAnswer,
+  type Collection,
   type Draft,
   type Hosted,
   type Operations,
   type Profile,
   type RecordOf,
+  type Resource,
   type Scope,
   type SentOf,
+  type View,
 } from '../engine/declare/resource.ts';
 import type { Engine, RequestContext } from '../engine/engine.ts';
-import { type DryPlan, DryRun } from '../engine/plan/dry-run.ts';
+import type { DryPlan } from '../engine/plan/dry-run.ts';
+import type { Bin } from '../engine/services.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { quote } from '../lib/text.ts';
 import { Turns } from '../lib/turns.ts';
-import { type Answer, json, jsonList, jsonText, nothing, sentence } from './answer.ts';
-import { type Page, readPage, slice, sorted } from './lists.ts';
+import { type Answer, json, jsonList, jsonText, jsonType, nothing, sentence } from './answer.ts';
+import { listed } from './listing.ts';
+import { type Page, readableList, readChoice, readPage, slice, sorted } from './lists.ts';
 import type { Match, Operation } from './routes.ts';
 import { assertMatch, ChangedMeanwhile, digestOf, recordTag } from './tags.ts';
 
@@ -29,6 +34,10 @@ export interface Call {
   readonly operation: Operation;
   readonly query: string;
   readonly range: string | undefined;
+  /** Path and query of the request. */
+  readonly address?: string;
+  /** Whether the client accepts NDJSON. */
+  readonly asLines?: boolean;
   /** The tags of the header If-Match. */
   readonly ifMatch: string | undefined;
   /** Reads and parses the body; `{}` when it is empty and not needed. */
@@ -44,6 +53,19 @@ function operationsOf({ operations, context }: Call, engine: Engine): Operations
   return operations ?? engine.operations(context);
 }
 
+/** The configuration as the call sees it. */
+function viewOf({ operations }: Call, engine: Engine): View {
+  return (operations?.world ?? engine.world).view;
+}
+
+/** What one of several requests leads to. */
+export interface Entered {
+  /** The record as later requests see it. */
+  readonly result: unknown;
+  /** The answer once all of them were carried out; undefined if they were not. */
+  answer(): Answer | undefined;
+}
+
 interface RequestedChange {
   readonly title: string;
   /** Returns the id of the created or changed record. */
@@ -51,6 +73,9 @@ interface RequestedChange {
   /** Runs the change as one part of the resource's larger operation, when the resource defines one. */
   readonly around?: () => Promise<number>;
 }
+
+/** Whether the principal may read secrets and raw lines. */
+const readsSecrets = ({ context: { access } }: Call): boolean => access?.readsSecrets !== false;
 
 /** Performs requests: defines once what every verb means for each kind of resource. */
 export class ResourceController {
@@ -60,8 +85,19 @@ export class ResourceController {
   /** Changes of the same record of the host, so that nothing comes between the check of a tag and the change. */
   readonly #turns = new Turns();
 
-  constructor(engine: Engine, options: { profile: Profile; root: string }) {
+  /** The last text of each record and the same without secrets. */
+  readonly #openTexts = new WeakMap<object, { readonly of: string; readonly text: string }>();
+  readonly #withoutSecrets: (text: string) => string;
+
+  readonly #bin: Bin;
+
+  constructor(
+    engine: Engine,
+    options: { profile: Profile; root: string; withoutSecrets: (text: string) => string; bin: Bin },
+  ) {
     this.#engine = engine;
+    this.#bin = options.bin;
+    this.#withoutSecrets = options.withoutSecrets;
     this.#profile = options.profile;
     this.#root = options.root;
   }
@@ -78,15 +114,77 @@ export class ResourceController {
   plan(call: Call): Promise<DryPlan> {
     const { resource } = call.match.route;
     const { operation } = call;
-    const dryRun = new DryRun(this.#engine, this.#engine.operations(call.context));
-    return dryRun.planOf(async (operations) => {
+    return this.#engine.dryRun(call.context).planOf(async (operations) => {
       const dry = { ...call, operations };
       if ('action' in operation) return await this.perform(dry);
       if (resource.kind === 'hosted')
         return await (operation.verb === 'create' ? this.#createdKey(dry, resource) : this.perform(dry));
       const { title, make, around } = await this.#changeOf(dry, resource, operation.verb);
-      return await (around?.() ?? operations.change(title, make));
+      return await (around?.() ?? operations.onlyChange(title, make));
     });
+  }
+
+  /** Carries out a request as one of several, with the operations of the call. */
+  async enter(call: Call & { readonly operations: Operations }): Promise<Entered> {
+    const { operation } = call;
+    const { resource: of } = call.match.route;
+    if (call.context.toBin === true && !('verb' in operation && ['remove', 'clear'].includes(operation.verb)))
+      throw refused('Expected the path of something that DELETE removes, such as sharing/cifs/3/.');
+    if ('action' in operation) {
+      const answer = await this.#act(call, operation.action);
+      return { result: this.#readable(call, contentOf(answer)), answer: () => answer };
+    }
+    const { operations: _, ...later } = call;
+    if (of.kind === 'hosted') return await this.#enterHosted(call, later, of, operation.verb);
+    const id = await this.#carryOut(call, of, operation.verb);
+    if (id instanceof ChangedMeanwhile) throw id;
+    if (id === undefined) return { result: null, answer: () => nothing(204) };
+    const record = this.#recordIn(call, of, id) ?? gone(of, String(id));
+    return {
+      result: this.#readable(call, answered(of.fields, record)),
+      answer: () => {
+        const present = this.#engine.table(of).get(id);
+        const status = operation.verb === 'update' ? (of.quirks.updated ?? 200) : (of.quirks.created ?? 201);
+        return present && this.#answer(later, status, of, present);
+      },
+    };
+  }
+
+  /** What later requests may refer to: a key that may not read secrets must not copy them either. */
+  #readable(call: Call, value: unknown): unknown {
+    if (readsSecrets(call)) return value;
+    const open: unknown = JSON.parse(this.#withoutSecrets(sortedJson(value)));
+    return open;
+  }
+
+  async #enterHosted(
+    call: Call & { readonly operations: Operations },
+    later: Call,
+    of: Hosted,
+    verb: string,
+  ): Promise<Entered> {
+    if (verb !== 'create') {
+      const answer = await this.#onHosted(call, of, verb);
+      if (answer.status === 412) throw new ChangedMeanwhile('The record was changed after it was read.');
+      if (verb === 'remove') return { result: null, answer: () => answer };
+      const again = () => of.find(this.#scope(later, of), keyOf(later));
+      return {
+        result: this.#readable(call, contentOf(answer)),
+        answer: () => this.#shownHosted(of.quirks.updated ?? 200, later, of, again()),
+      };
+    }
+    const key = await this.#createdKey(call, of);
+    const scope = this.#scope(call, of);
+    const item = of.find(scope, key) ?? gone(of, key);
+    const made = () => of.find(this.#scope(later, of), key);
+    return {
+      result: this.#readable(call, of.present(item, scope)),
+      answer: () => this.#shownHosted(of.quirks.created ?? 201, later, of, made()),
+    };
+  }
+
+  #shownHosted(status: number, call: Call, of: Hosted, item: unknown): Answer | undefined {
+    return item === undefined ? undefined : this.#answerHosted(status, of, of.present(item, this.#scope(call, of)));
   }
 
   // Records of the configuration ------------------------------------------------------------------------------------
@@ -96,7 +194,7 @@ export class ResourceController {
       case 'list':
         return this.#list(call, of);
       case 'read':
-        return this.#answer(200, of, this.#find(call, of));
+        return this.#answer(call, 200, of, this.#find(call, of));
       case 'create':
       case 'update':
       case 'remove':
@@ -109,17 +207,19 @@ export class ResourceController {
   async #changeKept(call: Call, of: Kept, verb: string): Promise<Answer> {
     if (verb === 'remove' && this.#isRemovedTwice(call, of)) return nothing(204);
     const id = await this.#carryOut(call, of, verb);
-    if (id instanceof ChangedMeanwhile) return this.#answer(412, of, this.#find(call, of));
+    if (id instanceof ChangedMeanwhile) return this.#answer(call, 412, of, this.#find(call, of));
     const waits = this.#engine.provisional;
-    const headers: Readonly<Record<string, string>> =
+    const confirm: Readonly<Record<string, string>> =
       waits?.request === call.context.request
         ? { 'x-holdfast-confirm-until': new Date(waits.until).toISOString() }
         : {};
-    if (id === undefined) return nothing(204, headers);
+    if (id === undefined) return nothing(204, confirm);
     const record = this.#engine.table(of).get(id) ?? gone(of, String(id));
-    if (verb === 'update') return this.#answer(of.quirks.updated ?? 200, of, record, headers);
+    const note = of.note?.(record, this.#engine.world.view);
+    const headers = note === undefined ? confirm : { ...confirm, 'x-holdfast-note': note };
+    if (verb === 'update') return this.#answer(call, of.quirks.updated ?? 200, of, record, headers);
     const location = `${this.#root}/${of.path}/${id}/`;
-    return this.#answer(of.quirks.created ?? 201, of, record, { ...headers, location });
+    return this.#answer(call, of.quirks.created ?? 201, of, record, { ...headers, location });
   }
 
   /**
@@ -136,15 +236,15 @@ export class ResourceController {
     const record =
       of.kind === 'hosted' || verb === undefined ? undefined : this.#engine.table(of).get(Number(changed?.['id']));
     if (of.kind === 'hosted' || record === undefined) return carriedOut;
-    if (verb === 'update') return this.#answer(of.quirks.updated ?? 200, of, record);
+    if (verb === 'update') return this.#answer(undefined, of.quirks.updated ?? 200, of, record);
     const location = `${this.#root}/${of.path}/${record.id}/`;
-    return this.#answer(of.quirks.created ?? 201, of, record, { location });
+    return this.#answer(undefined, of.quirks.created ?? 201, of, record, { location });
   }
 
   async #carryOut(call: Call, of: Kept, verb: string): Promise<number | undefined | ChangedMeanwhile> {
     try {
       const { title, make, around } = await this.#changeOf(call, of, verb);
-      return await (around?.() ?? this.#engine.change(title, call.context, make));
+      return await (around?.() ?? operationsOf(call, this.#engine).onlyChange(title, make));
     } catch (error) {
       // Without one record there is nothing to answer: the request was for the list.
       if (error instanceof ChangedMeanwhile && verb !== 'clear') return error;
@@ -169,7 +269,7 @@ export class ResourceController {
       const before = this.#find(call, of);
       const { id } = before;
       const { sent, issues, fill } = await this.#read(call, of, before);
-      const title = `change the ${of.title}${of.kind === 'collection' ? ` ${id}` : ''}`;
+      const title = `change the ${of.title}${of.kind === 'collection' ? ` ${nameOf(of, before)}` : ''}`;
       assertMatch(call.ifMatch, () => this.#engine.digestOf(before));
       const make = (draft: Draft, more: Partial<RecordOf<Fields>> = {}) => {
         assertMatch(call.ifMatch, () => {
@@ -200,11 +300,15 @@ export class ResourceController {
         },
       };
     }
-    const ids = verb === 'remove' ? [this.#find(call, of).id] : undefined;
+    const removed = verb === 'remove' ? this.#find(call, of) : undefined;
+    const ids = removed && [removed.id];
     const body = ids !== undefined && of.quirks.readsRemoval ? call.body({ needed: false }) : {};
     const sent = isObject(body) ? body : {};
+    const name = removed ? nameOf(of, removed) : `every ${of.title}`;
+    const kept = { resource: of.path, title: of.title, name, record: removed?.id ?? 0 };
+    const toBin = this.#goesToBin(call, of.binned === true, of);
     return {
-      title: ids ? `remove the ${of.title} ${ids[0]}` : `remove every ${of.title}`,
+      title: `${toBin ? 'move' : 'remove'} ${removed ? `the ${of.title} ` : ''}${name}${toBin ? ' to the bin' : ''}`,
       make: (draft) => {
         assertMatch(call.ifMatch, () =>
           ids === undefined
@@ -212,11 +316,22 @@ export class ResourceController {
             : this.#engine.digestOf(draft.get(of, ids[0] ?? 0) ?? gone(of, String(ids[0]))),
         );
         // Removing one record may already have removed another that depends on it.
-        for (const id of ids ?? draft.all(of).map((record) => record.id))
-          if (ids || draft.get(of, id)) draft.remove(of, id, sent);
+        const remove = () => {
+          for (const id of ids ?? draft.all(of).map((record) => record.id))
+            if (ids || draft.get(of, id)) draft.remove(of, id, sent);
+        };
+        if (toBin) this.#bin.keep(draft, kept, operationsOf(call, this.#engine), remove);
+        else remove();
         return undefined;
       },
     };
+  }
+
+  /** Whether what a request removes goes to the bin: because it asks for that, or because a setting says so. */
+  #goesToBin(call: Call, isPossible: boolean, { title }: { readonly title: string }): boolean {
+    const isAsked = call.context.toBin === true;
+    if (isAsked && !isPossible) throw refused(`A ${title} cannot go to the bin. Send DELETE to remove it at once.`);
+    return isAsked || (isPossible && this.#bin.takesFromDocument(viewOf(call, this.#engine)));
   }
 
   /**
@@ -235,19 +350,50 @@ export class ResourceController {
     return before === undefined ? undefined : of.beforehand?.(sent, operations, before);
   }
 
-  #list(call: Call, of: Kept): Answer {
-    const page = readPage(call.query, call.range, of.fields, of.kind === 'collection' ? of.filters : []);
+  #list(call: Call, of: Kept): Answer | Promise<Answer> {
+    const page = readPage(
+      call.query,
+      call.range,
+      of.fields,
+      of.kind === 'collection' ? of.filters : [],
+      readsSecrets(call),
+    );
     const table = this.#engine.table(of);
+    if (call.asLines === true || page.isChosen)
+      // A copy: the table changes with the next commit.
+      return this.#choose(call, of, page, [...table.all()], (record) => this.#shown(of, record));
     const matching = page.filters.reduce(
       (records, { name, value }) => records.filter((record) => String(fieldValue(record, name)) === value),
       table.all(),
     );
     const { items, range } = slice(sorted(matching, page.sort, fieldValue), page);
     const etag = recordTag(this.#listVersion(items, { offset: page.offset, of: matching.length }));
-    return jsonText(200, `[${items.map((record) => this.#text(of, record)).join(',')}]`, {
+    const headers = {
       'content-range': range,
       // What the machine shows in these records can change without them.
       ...(of.present === undefined ? { etag } : {}),
+    };
+    const texts = items.map((record) => this.#text(of, record));
+    if (readsSecrets(call)) return jsonText(200, `[${texts.join(',')}]`, headers);
+    const open = items.map((record, index) => this.#openText(record, texts[index] ?? ''));
+    return { ...jsonText(200, `[${open.join(',')}]`, headers), isOpen: true };
+  }
+
+  /** Answers a list by the words that lists of both interfaces have. */
+  #choose<T>(
+    call: Call,
+    of: Resource,
+    page: Page,
+    items: readonly T[],
+    present: (item: T) => Readonly<Record<string, unknown>>,
+  ): Promise<Answer> {
+    const open = !readsSecrets(call);
+    const list = readableList(of, open);
+    const selection = readChoice(list, call.query, page, call.asLines === true);
+    return listed({
+      ...{ items, present, list, selection, offset: page.offset, address: call.address ?? '' },
+      asLines: call.asLines === true,
+      ...(open && { opened: this.#withoutSecrets }),
     });
   }
 
@@ -255,7 +401,17 @@ export class ResourceController {
     return digestOf(`${offset}/${of} ${records.map((record) => this.#engine.digestOf(record)).join(' ')}`);
   }
 
+  /** The text without secrets and raw lines. Filtering it again for each request would double the cost of a read. */
+  #openText(record: object, text: string): string {
+    const known = this.#openTexts.get(record);
+    if (known?.of === text) return known.text;
+    const open = this.#withoutSecrets(text);
+    this.#openTexts.set(record, { of: text, text: open });
+    return open;
+  }
+
   #answer(
+    call: Call | undefined,
     status: number,
     of: Kept,
     record: Parameters<NonNullable<Kept['present']>>[0],
@@ -263,25 +419,32 @@ export class ResourceController {
   ): Answer {
     const text = this.#text(of, record);
     const etag = recordTag(this.#engine.digestOf(record), of.present && digestOf(text));
-    return jsonText(status, text, { ...headers, etag });
+    if (call === undefined || readsSecrets(call)) return jsonText(status, text, { ...headers, etag });
+    return { ...jsonText(status, this.#openText(record, text), { ...headers, etag }), isOpen: true };
   }
 
   #find(call: Call, of: Kept) {
-    if (of.kind === 'singleton') return this.#engine.table(of).get(1) ?? gone(of, '1');
+    if (of.kind === 'singleton') return this.#recordIn(call, of, 1) ?? gone(of, '1');
     const key = keyOf(call);
-    const table = this.#engine.table(of);
-    if (/^\d{1,15}$/.test(key)) return table.get(Number(key)) ?? gone(of, key);
-    const [id] = of.alias === undefined ? [] : table.ids(of.alias, key);
-    return (id === undefined ? undefined : table.get(id)) ?? gone(of, key);
+    if (/^\d{1,15}$/.test(key)) return this.#recordIn(call, of, Number(key)) ?? gone(of, key);
+    return (of.alias === undefined ? undefined : viewOf(call, this.#engine).find(of, of.alias, key)) ?? gone(of, key);
+  }
+
+  #recordIn(call: Call, of: Kept, id: number) {
+    const view = viewOf(call, this.#engine);
+    return of.kind === 'singleton' ? view.only(of) : view.get(of, id);
   }
 
   /** The record as JSON text: the stored text, or one built now when the record shows state of the machine. */
   #text(of: Kept, record: Parameters<NonNullable<Kept['present']>>[0]): string {
-    if (of.present === undefined) return this.#engine.table(of).text(record);
-    return sortedJson({
+    return of.present === undefined ? this.#engine.table(of).text(record) : sortedJson(this.#shown(of, record));
+  }
+
+  #shown(of: Kept, record: Parameters<NonNullable<Kept['present']>>[0]): Readonly<Record<string, unknown>> {
+    return {
       ...answered(of.fields, record),
-      ...of.present(record, this.#engine.glance(of.shows), this.#engine.runs),
-    });
+      ...of.present?.(record, this.#engine.glance(of.shows), this.#engine.runs),
+    };
   }
 
   // Records of the host ----------------------------------------------------------------------------------------------
@@ -302,10 +465,12 @@ export class ResourceController {
     throw new Error(`${of.path} has no verb ${verb}`);
   }
 
-  #listHosted(call: Call, of: Hosted): Answer {
-    const page: Page = readPage(call.query, call.range, of.fields, of.filters);
+  #listHosted(call: Call, of: Hosted): Answer | Promise<Answer> {
+    const page: Page = readPage(call.query, call.range, of.fields, of.filters, readsSecrets(call));
     const scope = this.#scope(call, of);
     const all = of.list(scope);
+    if (call.asLines === true || page.isChosen)
+      return this.#choose(call, of, page, all, (item) => of.present(item, scope));
     // Only the records of the page are serialized, unless sorting or filtering needs all of them.
     if (page.sort.length === 0 && page.filters.length === 0) {
       const { items, range } = slice(all, page);
@@ -360,7 +525,13 @@ export class ResourceController {
         : (of.findToRemove(this.#scope(call, of), keyOf(call)) ?? gone(of, keyOf(call)));
     const { sent, issues } = of.removal ? readOf(call, of.removal, 'update', { needed: false }) : noBody;
     throwIssues(issues);
-    await of.remove(item, sent, this.#scope(call, of), operationsOf(call, this.#engine));
+    const operations = operationsOf(call, this.#engine);
+    if (of.putAway !== undefined && this.#goesToBin(call, true, of))
+      await of.putAway(item, sent, this.#scope(call, of), operations);
+    else {
+      this.#goesToBin(call, false, of);
+      await of.remove(item, sent, this.#scope(call, of), operations);
+    }
     return nothing(204);
   }
 
@@ -398,7 +569,7 @@ export class ResourceController {
   #scope(call: Call, { shows }: { readonly shows: Hosted['shows'] }): Scope {
     const engine = this.#engine;
     return {
-      ...engine.glance(shows),
+      ...(call.operations?.world ?? engine.glance(shows)),
       params: call.match.params,
       profile: this.#profile,
       // A getter, because only alerts read it and computing it queries the free space of the file system.
@@ -439,6 +610,12 @@ export class ResourceController {
     if (action.answers === 'nothing') return nothing(action.status);
     return action.answers === 'text' ? sentence(action.status, String(result)) : json(action.status, result);
   }
+}
+
+function contentOf({ body, type }: Answer): unknown {
+  if (body === undefined) return null;
+  const value: unknown = type === jsonType ? JSON.parse(body) : body;
+  return value;
 }
 
 /** Identifies what clients can set in a record of the host. */
@@ -501,6 +678,13 @@ export const carriedOut = json(200, {
 
 function keyOf({ match }: Call): string {
   return match.params['key'] ?? '';
+}
+
+/** What people call a record: the value of the field that distinguishes it, or else its id. */
+function nameOf({ alias, fields, unique }: Collection, record: RecordOf<Fields>): string {
+  const name = alias ?? unique.find((one) => one.fields.length === 1)?.fields[0] ?? '';
+  const value: unknown = fields[name]?.secret === true ? undefined : Reflect.get(record, name);
+  return typeof value === 'string' && value !== '' ? value : String(record.id);
 }
 
 function gone(of: { readonly title: string }, key: string): never {

@@ -1,14 +1,15 @@
 import type { RetryStore } from '../engine/configuration/configuration-store.ts';
 import { isObject } from '../lib/json.ts';
-import { type Answer, json } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { refusal } from './problem-answer.ts';
 
 /** How long an answer is kept, in milliseconds. */
 const kept = 24 * 3_600_000;
 
 /** A request with an `Idempotency-Key`. */
 export interface Attempt {
-  /** Who sent it, and the key. Keys of different accounts never meet. */
-  readonly actor: string;
+  /** The id of the account or key that sent it, and the key. Those of different accounts never meet. */
+  readonly holder: string;
   readonly key: string;
   /** Method, address and body: what makes it the same request. */
   readonly content: string;
@@ -37,12 +38,12 @@ export class Retries {
 
   /** `recall` answers for a request that was carried out, and whose answer was lost with the daemon's process. */
   async once(
-    { actor, key, content, request }: Attempt,
+    { holder, key, content, request }: Attempt,
     perform: () => Answer | Promise<Answer>,
     recall: (changes: readonly unknown[]) => Answer,
   ): Promise<Answer> {
     // Digests, because contents can have secrets.
-    const id = this.#store.digest(JSON.stringify([actor, key]));
+    const id = this.#store.digest(JSON.stringify([holder, key]));
     const fingerprint = this.#store.digest(content);
     const running = this.#running.get(id);
     if (running !== undefined)
@@ -85,9 +86,11 @@ export class Retries {
   }
 }
 
-const otherRequest = json(422, {
-  error: 'This Idempotency-Key was used for another request. Send a new request with a new key.',
-});
+const otherRequest = refusal(
+  'key_reused',
+  422,
+  'This Idempotency-Key was used for another request. Send a new request with a new key.',
+);
 
 function replayed(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
@@ -104,5 +107,9 @@ function isAnswer(value: unknown): value is Answer {
 /** Why a key cannot be used; undefined if it can. */
 export function keyProblem(key: string): Answer | undefined {
   if (/^[\x21-\x7e]{1,255}$/.test(key)) return undefined;
-  return json(400, { error: 'Expected an Idempotency-Key of 1 to 255 visible ASCII characters, such as a UUID.' });
+  return refusal(
+    'invalid_header',
+    400,
+    'Expected an Idempotency-Key of 1 to 255 visible ASCII characters, such as a UUID.',
+  );
 }

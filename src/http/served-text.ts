@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 
 /** A long text that is served unchanged until the daemon ends. */
 export interface ServedText {
@@ -8,7 +9,9 @@ export interface ServedText {
   readonly etag: string;
 }
 
-export function servedText(text: string): ServedText {
+const compress = promisify<string, Buffer>(gzip);
+
+export async function servedText(text: string): Promise<ServedText> {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
-  return Object.freeze({ text, compressed: gzipSync(text), etag });
+  return Object.freeze({ text, compressed: await compress(text), etag });
 }

@@ -1,9 +1,37 @@
+import type { FastifyRequest } from 'fastify';
 import type { Resource } from '../engine/declare/resource.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type Answer, json } from './answer.ts';
+import { refusal } from './problem-answer.ts';
+import { pathOf } from './routes.ts';
 
 /** Seconds after which a client should send the request again. */
 const retryAfter = { 'retry-after': '5' };
+
+/** The answer to a probe without a credential: the status and one word. The reasons are for those with a credential. */
+export function probed(engine: Engine, { method, url }: Pick<FastifyRequest, 'method' | 'url'>): Answer | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  const path = pathOf(url);
+  if (path !== 'healthz' && path !== 'readyz') return undefined;
+  const { status, word, headers } = path === 'healthz' ? alive : stateOf(engine);
+  return { status, type: 'text/plain; charset=utf-8', body: `${word}\n`, ...(headers && { headers }) };
+}
+
+interface State {
+  readonly status: 200 | 503;
+  readonly word: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const alive: State = { status: 200, word: 'alive' };
+
+function stateOf({ startup, obstacle, condition }: Engine): State {
+  if (startup.phase !== 'done') return { status: 503, word: 'starting', headers: retryAfter };
+  if (obstacle !== undefined) return { status: 503, word: 'read-only' };
+  // Anybody can send probes: what this reads was computed before.
+  const isDegraded = condition.problems.some(({ severity }) => severity === 'critical');
+  return { status: 200, word: isDegraded ? 'degraded' : 'ready' };
+}
 
 /** Reports whether the daemon is ready, and otherwise what it is waiting for. */
 export function readiness(engine: Engine): Answer {
@@ -42,5 +70,9 @@ export function heldRead(engine: Engine, resource: Resource): Answer | undefined
 }
 
 function starting({ startup }: Engine, sentence: string): Answer {
-  return json(503, { error_message: `Holdfast is starting (${startup.what}). ${sentence}` }, retryAfter);
+  return refusal('starting', 503, `Holdfast is starting (${startup.what}). ${sentence}`, {
+    member: 'error_message',
+    headers: retryAfter,
+    help: { method: 'GET', path: '/readyz' },
+  });
 }

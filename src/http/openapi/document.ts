@@ -1,28 +1,70 @@
 import { confirmWithin, longestConfirm } from '../../engine/change/confirm.ts';
+import { wordsOf } from '../../engine/declare/listing.ts';
 import type { Section } from '../../engine/declare/operation.ts';
 import { isAnswered } from '../../engine/declare/record.ts';
 import type { Action, Profile, Resource } from '../../engine/declare/resource.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { collected } from '../../lib/slices.ts';
+import { readableList } from '../lists.ts';
 import type { Method, Operation, Route } from '../routes.ts';
 import { managementOf } from './management.ts';
 import { nameOf, operationNameOf } from './names.ts';
 import { answeredSample, sentSample } from './samples.ts';
-import { described, faultsOf, jsonAnswer, jsonBody, requestSchema, responses, withSamples } from './schemas.ts';
+import {
+  described,
+  errorAnswer,
+  faultsOf,
+  jsonAnswer,
+  jsonBody,
+  listAnswer,
+  requestSchema,
+  responses,
+  withSamples,
+} from './schemas.ts';
+import { servedPaths, servedTags } from './served.ts';
+
+interface Options {
+  readonly version: string;
+  /** Root of the API that the document defines, and that of our own. */
+  readonly roots: { readonly document: string; readonly management: string };
+  readonly profile: Profile;
+}
 
 /** Generates the OpenAPI 3.1 document of the API from the catalogue alone. */
-export function openApi(
+export function openApi(routes: readonly Route[], sections: readonly Section[], options: Options): JsonObject {
+  return assembled(routes, options, [...partsOf(routes, sections, options)]);
+}
+
+/** The same, while the daemon answers other requests: the whole takes 100 ms. */
+export async function openApiInSlices(
   routes: readonly Route[],
   sections: readonly Section[],
-  options: {
-    readonly version: string;
-    /** Root of the API that the document defines, and that of our own. */
-    readonly roots: { readonly document: string; readonly management: string };
-    readonly profile: Profile;
-  },
-): JsonObject {
-  const { roots } = options;
-  const own = managementOf(sections, roots.management);
-  const resources = [...new Set(routes.map(({ resource }) => resource))];
+  options: Options,
+): Promise<JsonObject> {
+  return assembled(routes, options, await collected(partsOf(routes, sections, options)));
+}
+
+/** What one resource, route or section adds to the document. */
+interface Part {
+  readonly tags?: readonly JsonObject[];
+  readonly paths?: JsonObject;
+  readonly schemas?: JsonObject;
+}
+
+function* partsOf(
+  routes: readonly Route[],
+  sections: readonly Section[],
+  { roots }: Options,
+): Generator<Part, undefined> {
+  for (const route of routes)
+    yield { paths: { [`${roots.document}/${route.pattern.replaceAll('*}', '}')}/`]: pathItem(route) } };
+  for (const resource of resourcesOf(routes)) yield { schemas: Object.fromEntries(schemasOf(resource)) };
+  for (const section of sections) yield managementOf([section], roots.management);
+}
+
+const resourcesOf = (routes: readonly Route[]) => [...new Set(routes.map(({ resource }) => resource))];
+
+function assembled(routes: readonly Route[], options: Options, parts: readonly Part[]): JsonObject {
   return {
     openapi: '3.1.0',
     info: {
@@ -31,31 +73,34 @@ export function openApi(
       description: [
         `Management of a storage appliance. Profile of this server: ${options.profile}.`,
         'Schemas have the canonical type of each field. Requests may also send a number or a boolean as text, a boolean as 0 or 1, a size with a unit, such as 10G, a single value for a list, and null for a field that is unset.',
-        'Answers have an ETag; send it as If-None-Match with a GET (304 if nothing has changed) or as If-Match with a change (412 if another client has changed the record). With an Idempotency-Key, a change is carried out once and a repetition gets the same answer for 24 hours (422 if it is another request).',
+        'Errors below /api/holdfast/v1/, and for clients that name application/problem+json in Accept all errors, are answered as ErrorAnswer, whose description lists the codes.',
+        'Answers have an ETag; send it as If-None-Match with a GET (304 if nothing has changed) or as If-Match with a change (412 if another client has changed the record). With an Idempotency-Key, a change is carried out once and a repetition gets the same answer for 24 hours (422 if it is another request). With Prefer: wait=10 or respond-async, a change that takes longer is answered 202, with the address of a job as Location.',
       ].join(' '),
     },
     servers: [{ url: '/' }],
-    security: [{ basic: [] }, { bearer: [] }],
-    tags: [...resources.map((resource) => ({ name: resource.path, description: resource.description })), ...own.tags],
-    paths: {
-      ...Object.fromEntries(
-        routes.map((route) => [`${roots.document}/${route.pattern.replaceAll('*}', '}')}/`, pathItem(route)]),
-      ),
-      ...own.paths,
-    },
+    security: [{ basic: [] }, { bearer: [] }, { session: [] }],
+    tags: [
+      ...resourcesOf(routes).map((resource) => ({ name: resource.path, description: resource.description })),
+      ...parts.flatMap(({ tags = [] }) => tags),
+      ...servedTags,
+    ],
+    paths: Object.assign({}, servedPaths, ...parts.map(({ paths }) => paths)),
     components: {
       securitySchemes: {
         basic: {
           type: 'http',
           scheme: 'basic',
-          description: 'root and its password, or the name of a key and the key.',
+          description: 'root or an account with rights and its password, or the name of a key and the key.',
         },
         bearer: { type: 'http', scheme: 'bearer', description: 'A key, as POST keys shows it.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'holdfast',
+          description: 'A session, as POST sessions begins it.',
+        },
       },
-      schemas: {
-        ...Object.fromEntries(resources.flatMap(schemasOf)),
-        ...own.schemas,
-      },
+      schemas: Object.assign({ ErrorAnswer: withSamples(errorAnswer) }, ...parts.map(({ schemas }) => schemas)),
       responses,
     },
   };
@@ -143,7 +188,7 @@ function operationObject(route: Route, method: Method, operation: Operation): Js
         summary: `Lists every ${resource.title}.`,
         parameters: listParameters(resource),
         responses: {
-          '200': jsonAnswer('A page of records.', { type: 'array', items: record }),
+          '200': listAnswer('A page of records.', { type: 'array', items: record }),
           ...unchanged,
           ...faults,
         },
@@ -223,8 +268,11 @@ function listParameters(resource: Resource): readonly JsonObject[] {
     query(
       'limit',
       { type: 'integer', minimum: 0, default: 20 },
-      'Maximum number of records. Values above 1000 count as 1000; 0 returns all records.',
+      'Maximum number of records. Values above 1000 count as 1000; 0 returns all records, as NDJSON does by default.',
     ),
+    ...Object.entries(wordsOf(readableList(resource, false)))
+      .filter(([name]) => name !== 'limit')
+      .map(([name, { schema, description }]) => query(name, schema, description)),
     ...filters.map((name) => query(name, { type: 'string' }, `Return only records whose ${name} has this value.`)),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Operation, Section } from '../../engine/declare/operation.ts';
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts';
 import { sentSample } from './samples.ts';
-import { faultsOf, jsonAnswer, jsonBody, requestSchema, withSamples } from './schemas.ts';
+import { jsonAnswer, jsonBody, listAnswer, problemsOf, requestSchema, withSamples } from './schemas.ts';
 
 /** What the OpenAPI document says about the management interface. */
 export function managementOf(
@@ -42,7 +42,7 @@ function parametersOf(operations: readonly Operation[]): readonly JsonObject[] {
 }
 
 function operationObject(operation: Operation, tag: string, schemas: Map<string, JsonObject>): JsonObject {
-  const { name, title, method, body, query, answer, status, example } = operation;
+  const { name, title, method, body, query, answer, list, status, example } = operation;
   const parameters = Object.entries(query).map(([key, field]) => ({
     name: key,
     in: 'query',
@@ -57,11 +57,12 @@ function operationObject(operation: Operation, tag: string, schemas: Map<string,
       ? { description: 'It was done.' }
       : answer === 'events'
         ? eventStream
-        : jsonAnswer('The answer.', hoisted(withSamples(answer), schemas));
+        : (list === undefined ? jsonAnswer : listAnswer)('The answer.', hoisted(withSamples(answer), schemas));
   return {
     operationId: name,
     tags: [tag],
     summary: title,
+    ...(operation.alone === undefined ? {} : { description: `Cannot be part of a transaction. ${operation.alone}` }),
     ...(parameters.length > 0 || answer === 'events'
       ? { parameters: [...parameters, ...(answer === 'events' ? [lastEvent] : [])] }
       : {}),
@@ -75,9 +76,8 @@ function operationObject(operation: Operation, tag: string, schemas: Map<string,
       : {}),
     responses: {
       [String(status)]: success,
-      ...faultsOf(method !== 'GET'),
-      '400': { $ref: '#/components/responses/Refused' },
-      ...(operation.awaitsStart ? { '503': { $ref: '#/components/responses/Starting' } } : {}),
+      ...problemsOf(method !== 'GET'),
+      ...(operation.awaitsStart ? { '503': { $ref: '#/components/responses/StartingProblem' } } : {}),
     },
   };
 }

@@ -32,6 +32,8 @@ const usual: readonly Json[] = [
   'dummy-ups$Model',
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0 nas',
   { vdevtype: 'mirror', disks: ['ada0', 'ada1'] },
+  { method: 'DELETE', path: 'tasks/cronjob/1/' },
+  { name: 'site.yaml', text: 'holdfast: 1\n' },
   { resources: ['sharing/*'], verbs: ['read', 'update'] },
   '2027-01-31T06:00:00Z',
   2048,
