@@ -5,6 +5,7 @@ import https from 'node:https';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { isObject } from '../lib/json.ts';
+import { sentencesIn } from '../lib/refusal.ts';
 import { messageOf } from '../lib/text.ts';
 
 /** The URL of the daemon, and the credentials. */
@@ -88,7 +89,7 @@ async function post(
 function objection(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) ? Object.values(value).flat().map(String).join(' ') : String(value);
+    return isObject(value) ? Object.values(sentencesIn(value)).flat().map(String).join(' ') : String(value);
   } catch {
     return text;
   }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Kept } from '../engine/configuration/tables.ts';
+import { auditFolder } from '../store/audit-log.ts';
 import { removeFile } from '../store/marks.ts';
 import { StoreError } from '../store/open.ts';
 import { recoveryKeyName } from '../store/pool-backups.ts';
@@ -101,7 +102,11 @@ export function beginAgain({ settings, yes, say }: Recovering): void {
   const { machineMark } = storeOptions(settings);
   const aside = setAside(state, {
     key: true,
-    further: [join(state, recoveryKeyName), ...(settings.host === 'linux' ? [join(state, 'accounts.json')] : [])],
+    further: [
+      join(state, recoveryKeyName),
+      auditFolder(state),
+      ...(settings.host === 'linux' ? [join(state, 'accounts.json')] : []),
+    ],
   });
   if (machineMark !== undefined) removeFile(machineMark);
   say(`Done. The earlier files are in ${aside}. Start the daemon.`);

@@ -1,28 +1,25 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { isKeptResource } from '../engine/engine.ts';
-import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
-import { StoreError } from '../store/open.ts';
+import { localSocket } from './local-socket.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
-import { type Installing, installPlugin, PluginError, type Server } from './plugin.ts';
-import { acceptState, beginAgain, describeState, restoreState, showRecoveryKey } from './recover.ts';
-import { release } from './release.ts';
-import { serve } from './serve.ts';
-import { type Options, readSettings, SettingsError } from './settings.ts';
+import type { Installing, Server } from './plugin.ts';
+import { type Options, readSettings } from './settings.ts';
+import { settingsOf } from './settings-of.ts';
 
 const help = `
 Every option can also be set in the environment (HOLDFAST_LISTEN, HOLDFAST_STATE, HOLDFAST_HOST, HOLDFAST_PROFILE,
-HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_NAMES, HOLDFAST_DIRECTORIES, HOLDFAST_PORT_OFFSET, HOLDFAST_SEND_MAIL (yes
-or no), HOLDFAST_UNVERIFIED_MAIL, HOLDFAST_CONFIG) or, except HOLDFAST_CONFIG, in a file of NAME=value lines: /etc/holdfast/holdfast.conf for root, otherwise ~/.config/holdfast/holdfast.conf. Two settings have no option:
-HOLDFAST_ISCSI (auto, lio or tgt) and HOLDFAST_ROOT_PASSWORD, the first password of root. Without HOLDFAST_ROOT_PASSWORD
-a password is generated and shown once.`;
+HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_LOG_FORMAT, HOLDFAST_NAMES, HOLDFAST_DIRECTORIES, HOLDFAST_PORT_OFFSET, HOLDFAST_CLOCK_OFFSET,
+HOLDFAST_SEND_MAIL (yes or no), HOLDFAST_SEND_WEBHOOKS (yes or no), HOLDFAST_UNVERIFIED_MAIL, HOLDFAST_CONFIG) or, except
+HOLDFAST_CONFIG, in a file of NAME=value lines: /etc/holdfast/holdfast.conf for root, otherwise ~/.config/holdfast/holdfast.conf. Three settings have no
+option: HOLDFAST_ISCSI (auto, lio or tgt), HOLDFAST_STALL (milliseconds of computing that are not yet reported as a
+stall) and HOLDFAST_ROOT_PASSWORD, the first password of root. Without HOLDFAST_ROOT_PASSWORD a password is generated and
+shown once.`;
 
 /** Parses the command line and runs the command. Exits with 2 if the command line is invalid. */
-export async function run(argv: readonly string[]): Promise<void> {
+export async function run(argv: readonly string[], version: string): Promise<void> {
   const program = new Command('holdfast')
     .description('Management daemon of a network storage appliance.')
-    .version(version())
+    .version(version)
     .exitOverride()
     .showHelpAfterError(false)
     .configureOutput({ outputError: (message, write) => write(message.replace(/^error: /, 'holdfast: ')) });
@@ -35,20 +32,30 @@ export async function run(argv: readonly string[]): Promise<void> {
     .option('--profile <name>', 'document: respond as documented; clients: as most programs expect (default document)')
     .option('--disks <list>', 'disks of a new virtual host, such as 4x2G,2x500M (default 8x2G)')
     .option('--log-level <level>', 'debug, info, warn, error or silent (default info)')
+    .option('--log-format <format>', 'text, json, or auto: text on a terminal and JSON otherwise (default auto)')
     .option(
       '--names <list>',
       'further host names of the daemon, such as those of a proxy: nas.example.org,files.example.org:8443',
     )
     .option('--directories <file>', 'domains and directories in the network of a virtual host, as JSON')
     .option('--port-offset <number>', 'added to ports below 1024 of system/settings on a virtual host (default 9000)')
+    .option('--clock-offset <seconds>', 'added to the clock of a virtual host, for tests of what happens with time')
     .option('--send-mail', 'let a virtual host send mail over the network; otherwise it is kept in memory')
     .option(
       '--unverified-mail <list>',
       'mail servers whose certificate is not verified, as in em_outgoingserver: mail.example.org,192.0.2.1',
     )
+    .option('--send-webhooks', 'let a virtual host post events to webhooks; otherwise the posts are kept in memory')
     .option('--config <file>', 'file with further settings')
     .addHelpText('after', help)
-    .action((options: Options) => serve(readSettings(options, process.env, process.getuid?.() === 0), version()));
+    .action(async (options: Options) => {
+      const settings = readSettings(options, process.env, process.getuid?.() === 0);
+      await (await import('./serve.ts')).serve(settings, version);
+    });
+  program.addHelpText(
+    'beforeAll',
+    'To manage an appliance: holdfast VERB RESOURCE [NAME] [--FIELD VALUE…]. See: holdfast help\n',
+  );
   // Includes the help of serve, the default command.
   program.addHelpText('after', () => `\n${served.helpInformation()}${help}`);
   const folder = ['--to <folder>', 'folder of the notification socket of the daemon', noticesFolder] as const;
@@ -67,6 +74,33 @@ export async function run(argv: readonly string[]): Promise<void> {
     .option(...folder)
     .action((event: string, { to }: { to: string }) => tell(to, fromUpsmon(event, process.env)));
   addRecover(program);
+  program
+    .command('password')
+    .description('set a lost password, read from the terminal or the standard input. The service must be running')
+    .argument('<account>', 'root')
+    .option('--state <dir>', 'folder of the configuration, as for serve')
+    .option('--host <kind>', 'virtual or linux, as for serve')
+    .option('--send-webhooks', 'let a virtual host post events to webhooks; otherwise the posts are kept in memory')
+    .option('--config <file>', 'file with further settings (default for root: /etc/holdfast/holdfast.conf)')
+    .action(async (account: string, options: Options) => {
+      if (account !== 'root') return fail(`expected root, got "${account}". Others are set with the password of root.`);
+      const { readPassword, setRootPassword } = await import('./password.ts');
+      await setRootPassword(localSocket(settingsOf(options)), await readPassword('New password of root: '));
+      process.stdout.write('The password of root is set.\n');
+    });
+  program
+    .command('audit')
+    .description('the log of requests that changed something or were refused')
+    .command('verify')
+    .description('check that no entry was changed, removed or inserted; exits with 1 otherwise')
+    .option('--state <dir>', 'folder of the configuration, as for serve')
+    .option('--host <kind>', 'virtual or linux, as for serve')
+    .option('--send-webhooks', 'let a virtual host post events to webhooks; otherwise the posts are kept in memory')
+    .option('--config <file>', 'file with further settings (default for root: /etc/holdfast/holdfast.conf)')
+    .action(async (options: Options) => {
+      const { verifyLog } = await import('./audit.ts');
+      if (!verifyLog(settingsOf(options), (line) => void process.stdout.write(`${line}\n`))) process.exitCode = 1;
+    });
   program
     .command('release')
     .description('restore the files and services that Holdfast replaced on this machine. The service must be stopped')
@@ -87,6 +121,7 @@ export async function run(argv: readonly string[]): Promise<void> {
       '\nThe password is taken from HOLDFAST_PASSWORD in the environment, otherwise from HOLDFAST_ROOT_PASSWORD as for serve.',
     )
     .action(async (bundle: string, options: Installing & Partial<Server>) => {
+      const { installPlugin } = await import('./plugin.ts');
       process.stdout.write(`${await installPlugin(bundle, options, serverOf(options))}\n`);
     });
   try {
@@ -94,35 +129,34 @@ export async function run(argv: readonly string[]): Promise<void> {
   } catch (error) {
     // Commander has printed the message already. Help and version are not errors.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-    else if (error instanceof SettingsError) fail(error.message);
-    else if (error instanceof PluginError) fail(error.message);
-    else if (error instanceof StoreError) fail(error.message);
+    else if (error instanceof Error && foreseen.includes(error.name)) fail(error.message);
     else if (argv.includes('notify')) fail(`the daemon could not be notified: ${messageOf(error)}`);
     else throw error;
   }
 }
 
+/** Names of errors whose message is for the user. Their classes are in files that not every command loads. */
+const foreseen: readonly string[] = ['SettingsError', 'LocalRequestError', 'PluginError', 'StoreError'];
+
 /** The commands for a state that the daemon refuses. The daemon must not run at the same time. */
 function addRecover(program: Command): void {
   const say = (line: string) => void process.stdout.write(`${line}\n`);
-  const isRoot = process.getuid?.() === 0;
-  // On an appliance, the default is the state of its service.
-  const usual = isRoot && existsSync('/etc/holdfast/holdfast.conf') ? { host: 'linux' } : {};
-  const settingsOf = (command: Command) =>
-    readSettings({ ...usual, ...command.optsWithGlobals<Options>() }, process.env, isRoot);
   const withState = (command: Command) =>
     command
       .option('--state <dir>', 'folder of the configuration, as for serve')
       .option('--host <kind>', 'virtual or linux, as for serve')
+      .option('--send-webhooks', 'let a virtual host post events to webhooks; otherwise the posts are kept in memory')
       .option('--config <file>', 'file with further settings (default for root: /etc/holdfast/holdfast.conf)');
   const recovering = (command: Command) => ({
-    settings: settingsOf(command),
+    settings: settingsOf(command.optsWithGlobals<Options>()),
     yes: command.opts()['yes'] === true,
     say,
   });
   const recover = withState(program.command('recover'))
     .description('when the daemon refuses its state: show the state and the available options')
-    .action((_options: object, command: Command) => describeState(settingsOf(command), say));
+    .action(async (_options: object, command: Command) =>
+      (await import('./recover.ts')).describeState(settingsOf(command.optsWithGlobals<Options>()), say),
+    );
   recover
     .command('restore')
     .description('restore a backup: the newest on the pools, or a file')
@@ -134,22 +168,30 @@ function addRecover(program: Command): void {
     .option('--yes', 'proceed instead of only describing it')
     .action(async (file: string | undefined, { key }: { key?: string }, command: Command) => {
       const { catalogue } = await import('../areas/index.ts');
+      const { isKeptResource } = await import('../engine/engine.ts');
+      const { restoreState } = await import('./recover.ts');
       await restoreState(recovering(command), file, key, catalogue.filter(isKeptResource));
     });
   recover
     .command('accept')
     .description('continue with a database that has lost its newest changes')
     .option('--yes', 'proceed instead of only describing it')
-    .action((_options: object, command: Command) => acceptState(recovering(command)));
+    .action(async (_options: object, command: Command) =>
+      (await import('./recover.ts')).acceptState(recovering(command)),
+    );
   recover
     .command('new')
     .description('start with an empty configuration')
     .option('--yes', 'proceed instead of only describing it')
-    .action((_options: object, command: Command) => beginAgain(recovering(command)));
+    .action(async (_options: object, command: Command) =>
+      (await import('./recover.ts')).beginAgain(recovering(command)),
+    );
   recover
     .command('key')
     .description('show the key that decrypts the secrets of backups on pools; keep a copy of it')
-    .action((_options: object, command: Command) => showRecoveryKey(settingsOf(command), say));
+    .action(async (_options: object, command: Command) =>
+      (await import('./recover.ts')).showRecoveryKey(settingsOf(command.optsWithGlobals<Options>()), say),
+    );
 }
 
 /** A running daemon would write its files again, so it must be stopped. */
@@ -160,6 +202,7 @@ async function releaseMachine(): Promise<void> {
   try {
     if ((await host.services.states(['holdfast'])).get('holdfast')?.running === true)
       return fail('the service is running; stop it first with: systemctl stop holdfast');
+    const { release } = await import('./release.ts');
     await release(host, { now: Date.now, say });
   } finally {
     await host.close();
@@ -182,17 +225,4 @@ function serverOf({ url, user = 'root' }: Partial<Server>): Server {
 function fail(message: string): void {
   process.stderr.write(`holdfast: ${message}\n`);
   process.exitCode = 2;
-}
-
-/** Reads package.json, which is one level above the bundle and two levels above this file. */
-function version(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      const found: unknown = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
-      if (isObject(found) && found['name'] === 'holdfast') return String(found['version']);
-    } catch {
-      // Try the other path.
-    }
-  }
-  return 'unknown';
 }

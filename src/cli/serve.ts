@@ -1,57 +1,74 @@
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import pino from 'pino';
+import { fileURLToPath } from 'node:url';
+import type pino from 'pino';
 import { type App, openApp } from '../app.ts';
+import { fingerprintOf } from '../areas/certificates/own.ts';
+import { ownCertificate } from '../areas/system/own-certificate.ts';
+import { endpointsOf } from '../areas/system/settings.ts';
 import { Fault } from '../engine/declare/errors.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { backlog } from '../host/ports/web.ts';
-import { messageOf } from '../lib/text.ts';
+import { readConsole } from '../http/console.ts';
+import { lines, messageOf } from '../lib/text.ts';
 import { StoreError, type StoreOptions } from '../store/open.ts';
 import { Store } from '../store/store.ts';
 import { programs } from '../subsystems/index.ts';
+import { type DaemonLog, openLog } from './daemon-log.ts';
 import { serveThroughErrors } from './last-handler.ts';
+import { listenLocally, localSocket } from './local-socket.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
 import { notifySystemd, StartNotifier } from './sd-notify.ts';
-import { type Settings, SettingsError } from './settings.ts';
+import { readSettings, type Settings, SettingsError } from './settings.ts';
+import { takeSignals } from './signals.ts';
 
 /** Serves until a signal stops the daemon, which completes a running change first. */
 export async function serve(settings: Settings, version: string): Promise<void> {
   // The systemd unit sets it too, but the daemon may be started without systemd.
   process.umask(0o077);
-  const log = pino({ level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logTo());
+  // Otherwise the list of processes shows the name of its interpreter.
+  process.title = 'holdfast';
+  const output = openLog(settings.logLevel, settings.logFormat);
+  const { log } = output;
+  const signals = takeSignals(output, { reloads: settings.host === 'linux' });
+  const now = () => Date.now() + settings.clockOffset;
   const notifier = new StartNotifier();
   let app: App;
   try {
     const store = Store.open(settings.state, storeOptions(settings));
-    const host = await openHost(settings);
+    const host = await openHost(settings, now);
     app = await openApp({
       host,
       store,
       log,
-      now: Date.now,
+      now,
       profile: settings.profile,
       version,
       rootPassword: settings.rootPassword,
       listen: settings.listen,
       names: settings.names,
+      // Beside the bundled daemon; a daemon that runs from its sources has no console.
+      console: readConsole(fileURLToPath(new URL('./console', import.meta.url))),
       sendsMail: settings.sendMail,
+      sendsWebhooks: settings.sendWebhooks,
       unverifiedMail: settings.unverifiedMail,
+      audit: settings.audit,
       watchesAlerts: true,
+      history: { folder: settings.state, samples: true },
+      longestTurn: settings.longestTurn,
       backsUpFrom: settings.state,
       progressed: (what) => notifier.progress(what),
     });
   } catch (error) {
-    return failStart(error);
+    return failStart(error, output);
   }
   // The server responds before the daemon reads the machine, so that clients see what the start is waiting for.
   try {
     await app.server.listen({ host: settings.listen.address, port: settings.listen.port, backlog });
   } catch (error) {
-    process.stderr.write(
-      `holdfast: cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}\n`,
-    );
+    output.explain(`cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}`);
     process.exitCode = 1;
     await app.close();
     return;
@@ -63,8 +80,12 @@ export async function serve(settings: Settings, version: string): Promise<void> 
   try {
     await app.begin();
   } catch (error) {
-    return failStart(error);
+    return failStart(error, output);
   }
+  const local = app.localServer();
+  await listenLocally(local, localSocket(settings)).catch((error: unknown) =>
+    log.error({ err: error }, 'commands: the socket could not be opened'),
+  );
   const notices = await takeNotices(settings.host === 'linux' ? noticesFolder : settings.state, (message) =>
     app.notices.take(message),
   ).catch((error: unknown) => {
@@ -72,28 +93,31 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     return undefined;
   });
   serveThroughErrors(log);
+  signals.started({
+    async stop() {
+      for (const socket of [notices, local]) socket?.close();
+      await notifySystemd('STOPPING=1');
+      await app.close();
+    },
+    reload: () => app.engine.reload(),
+  });
   await app.notices
-    .begin(Date.now() - uptime() * 1000)
+    .begin(now() - uptime() * 1000)
     .catch((error: unknown) =>
       log.error({ error: messageOf(error) }, 'notifications: old notices of the UPS could not be removed'),
     );
-  if (app.newPassword !== undefined) process.stderr.write(`\n  Holdfast serves on ${addressOf(app)}`);
-  showPassword(app, settings);
+  if (output.isPlain) process.stderr.write(welcome(app, settings, version));
+  else {
+    if (app.newPassword !== undefined) process.stderr.write(`\n  Holdfast serves on ${addressOf(app)}`);
+    showPassword(app, settings);
+  }
   log.info(
     { version, host: settings.host, profile: settings.profile, state: settings.state },
     `serving on ${addressOf(app)}`,
   );
+  logHttps(app, log);
   // Dependent units require what the daemon has configured.
   await notifier.ready();
-  if (settings.host === 'linux') reloadOnSignal(app, log);
-  stopOnSignal(app, notices, log);
-}
-
-/** A log that cannot be written, for example to a file on a full disk, must not end the daemon. */
-function logTo() {
-  const destination = pino.destination({ dest: 1, sync: false });
-  destination.on('error', () => {});
-  return destination;
 }
 
 export function storeOptions({ host, state }: Settings): StoreOptions {
@@ -104,14 +128,14 @@ export function storeOptions({ host, state }: Settings): StoreOptions {
     : { reserve, machineMark: join(state, 'virtual', 'configured') };
 }
 
-function failStart(error: unknown): never {
+function failStart(error: unknown, output: DaemonLog): never {
   if (!(error instanceof StoreError) && !(error instanceof HostError) && !(error instanceof Fault)) throw error;
-  process.stderr.write(`holdfast: ${error.message}\n`);
+  output.explain(error.message);
   // The watchers of the host would keep the process alive.
   process.exit(1);
 }
 
-async function openHost(settings: Settings): Promise<Host> {
+async function openHost(settings: Settings, now: () => number): Promise<Host> {
   // Loads only the host that is used, because the other one may not work on this system.
   const { targetEngine } = settings;
   if (settings.host === 'linux')
@@ -123,7 +147,7 @@ async function openHost(settings: Settings): Promise<Host> {
     folder: join(settings.state, 'virtual'),
     disks: settings.disks,
     programs,
-    now: Date.now,
+    now,
     exposure: { address: settings.listen.address, offset: settings.portOffset, own: settings.listen.port },
     ...(settings.directories !== undefined && { directories: await directoriesIn(settings.directories) }),
   }).catch((error: unknown) => {
@@ -140,6 +164,25 @@ async function directoriesIn(file: string) {
   }
 }
 
+/** What a person at a terminal has to know. */
+function welcome(app: App, { host, state, disks }: Settings, version: string): string {
+  const machine = host === 'linux' ? 'this machine' : `a simulated machine with ${disks.length} disks when new`;
+  return lines(
+    `Holdfast ${version} serves on ${addressOf(app)}`,
+    app.newPassword === undefined ? undefined : `  Password   ${app.newPassword}  (of root; it is shown only once)`,
+    `  State      ${state}`,
+    `  Host       ${machine}`,
+    `  Commands   holdfast help, in another terminal${defaultStateHint(state)}`,
+    '  Stop       Ctrl-C; what has begun is completed first',
+  );
+}
+
+/** The commands look for the daemon where it is by default. */
+function defaultStateHint(state: string): string {
+  const usual = readSettings({}, process.env, process.getuid?.() === 0).state;
+  return usual === state ? '' : `, with HOLDFAST_STATE=${state}`;
+}
+
 function showPassword({ newPassword }: App, { state }: Settings): void {
   if (newPassword === undefined) return;
   process.stderr.write(
@@ -153,37 +196,13 @@ function addressOf(app: App): string {
   return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}/`;
 }
 
-/** `systemctl reload holdfast`, after something was changed outside of Holdfast. It returns when the reload has ended. */
-function reloadOnSignal(app: App, log: pino.Logger): void {
-  const reload = async () => {
-    log.info('reloading');
-    await notifySystemd('--reloading');
-    try {
-      await app.engine.reload();
-    } catch (error) {
-      log.error({ err: error }, 'reload failed');
-    }
-    await notifySystemd('--ready');
-  };
-  process.on('SIGHUP', () => void reload());
-}
-
-function stopOnSignal(app: App, notices: Server | undefined, log: pino.Logger): void {
-  let stopping = false;
-  const stop = (signal: string) => {
-    if (stopping) return;
-    stopping = true;
-    log.info({ signal }, 'stopping');
-    notices?.close();
-    const done = notifySystemd('STOPPING=1').then(() => app.close());
-    done.then(
-      () => log.flush(() => process.exit(0)),
-      (error: unknown) => {
-        log.error({ err: error }, 'stop failed');
-        log.flush(() => process.exit(1));
-      },
-    );
-  };
-  process.on('SIGTERM', () => stop('SIGTERM'));
-  process.on('SIGINT', () => stop('SIGINT'));
+/** Who opens the interface in a browser for the first time compares the fingerprint. */
+function logHttps({ engine }: App, log: pino.Logger): void {
+  const { view } = engine.world;
+  const [own] = view.all(ownCertificate);
+  const served = endpointsOf(view).filter(({ tls }) => tls !== undefined);
+  for (const { address, port } of served) {
+    const at = `https://${isIPv6(address) ? `[${address}]` : address}:${port}/`;
+    log.info({ ...(own && { authority: fingerprintOf(own.authority) }) }, `HTTPS on ${at}`);
+  }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Profile } from '../engine/declare/resource.ts';
 import { longestPassword } from '../engine/passwords.ts';
+import { longestTurn } from '../engine/upkeep/event-loop.ts';
 import { readAuthority } from '../http/origin.ts';
 import { parseSize } from '../lib/size.ts';
 import { messageOf } from '../lib/text.ts';
@@ -18,6 +19,8 @@ export interface Settings {
   /** Sizes of the virtual host's disks in bytes. */
   readonly disks: readonly number[];
   readonly logLevel: string;
+  /** How the log is written; `auto` is text on a terminal and JSON otherwise. */
+  readonly logFormat: 'auto' | 'text' | 'json';
   /** The iSCSI target on a Linux host; `auto` is the kernel's if supported, otherwise tgt. */
   readonly targetEngine: 'auto' | 'lio' | 'tgt';
   readonly rootPassword: string | undefined;
@@ -27,10 +30,18 @@ export interface Settings {
   readonly directories: string | undefined;
   /** Is added to ports below 1024 of the virtual host's endpoints. */
   readonly portOffset: number;
+  /** Milliseconds that are added to the clock of the virtual host. */
+  readonly clockOffset: number;
   /** Whether the virtual host sends mail over the network. */
   readonly sendMail: boolean;
+  /** Whether the virtual host posts events to webhooks over the network. */
+  readonly sendWebhooks: boolean;
   /** Mail servers whose certificate is not verified, in lower case. */
   readonly unverifiedMail: readonly string[];
+  /** Milliseconds of computing without a pause that are not yet a stall. */
+  readonly longestTurn: number;
+  /** How much of the audit log is kept, and whether its entries go to the log of the daemon too. */
+  readonly audit: { readonly bytes: number; readonly days: number; readonly copies: boolean };
 }
 
 /** An invalid setting. The message is one line for the user who starts the daemon. */
@@ -46,11 +57,14 @@ export interface Options {
   readonly profile?: string;
   readonly disks?: string;
   readonly logLevel?: string;
+  readonly logFormat?: string;
   readonly config?: string;
   readonly names?: string;
   readonly directories?: string;
   readonly portOffset?: string;
+  readonly clockOffset?: string;
   readonly sendMail?: boolean;
+  readonly sendWebhooks?: boolean;
   readonly unverifiedMail?: string;
 }
 
@@ -78,6 +92,11 @@ export function readSettings(options: Options, environment: Environment, isRoot:
       'error',
       'silent',
     ] as const),
+    logFormat: oneOf('log-format', setting(options.logFormat, 'HOLDFAST_LOG_FORMAT') ?? 'auto', [
+      'auto',
+      'text',
+      'json',
+    ] as const),
     targetEngine: oneOf('HOLDFAST_ISCSI', setting(undefined, 'HOLDFAST_ISCSI') ?? 'auto', [
       'auto',
       'lio',
@@ -87,10 +106,23 @@ export function readSettings(options: Options, environment: Environment, isRoot:
     names: readNames(setting(options.names, 'HOLDFAST_NAMES') ?? ''),
     directories: setting(options.directories, 'HOLDFAST_DIRECTORIES'),
     portOffset: readPortOffset(setting(options.portOffset, 'HOLDFAST_PORT_OFFSET') ?? '9000'),
+    clockOffset: readClockOffset(setting(options.clockOffset, 'HOLDFAST_CLOCK_OFFSET') ?? '0', host),
     sendMail:
       options.sendMail ??
       oneOf('HOLDFAST_SEND_MAIL', setting(undefined, 'HOLDFAST_SEND_MAIL') ?? 'no', ['yes', 'no'] as const) === 'yes',
+    sendWebhooks:
+      options.sendWebhooks ??
+      oneOf('HOLDFAST_SEND_WEBHOOKS', setting(undefined, 'HOLDFAST_SEND_WEBHOOKS') ?? 'no', ['yes', 'no'] as const) ===
+        'yes',
     unverifiedMail: readMailServers(setting(options.unverifiedMail, 'HOLDFAST_UNVERIFIED_MAIL') ?? ''),
+    longestTurn: readStall(setting(undefined, 'HOLDFAST_STALL')),
+    audit: {
+      bytes: readAuditSize(setting(undefined, 'HOLDFAST_AUDIT_SIZE') ?? '64M'),
+      days: readAuditDays(setting(undefined, 'HOLDFAST_AUDIT_DAYS') ?? '400'),
+      copies:
+        oneOf('HOLDFAST_AUDIT_COPY', setting(undefined, 'HOLDFAST_AUDIT_COPY') ?? 'no', ['yes', 'no'] as const) ===
+        'yes',
+    },
   };
 }
 
@@ -164,11 +196,40 @@ function readNames(text: string): readonly string[] {
   return names.map((name) => name.toLowerCase());
 }
 
+function readStall(text: string | undefined): number {
+  if (text === undefined) return longestTurn;
+  if (!/^[1-9]\d{1,5}$/.test(text))
+    throw new SettingsError(`Expected HOLDFAST_STALL as a number of milliseconds from 10 to 999999, got "${text}".`);
+  return Number(text);
+}
+
 function readPortOffset(text: string): number {
   const offset = /^\d{4,5}$/.test(text) ? Number(text) : 0;
   if (offset < 1024 || offset > 64_512)
     throw new SettingsError(`Expected --port-offset as a number from 1024 to 64512, got "${text}".`);
   return offset;
+}
+
+/** Seconds; the clock of a real machine is its own. */
+function readClockOffset(text: string, host: Settings['host']): number {
+  if (!/^-?\d{1,10}$/.test(text))
+    throw new SettingsError(`Expected --clock-offset as a number of seconds, such as 86400 or -3600, got "${text}".`);
+  if (host === 'linux' && Number(text) !== 0)
+    throw new SettingsError('--clock-offset is for a virtual host; --host linux uses the clock of the machine.');
+  return Number(text) * 1000;
+}
+
+function readAuditSize(text: string): number {
+  const bytes = parseSize(text);
+  if (bytes === undefined || bytes < 4 * 1024 ** 2)
+    throw new SettingsError(`Expected HOLDFAST_AUDIT_SIZE as a size of at least 4M, such as 64M, got "${text}".`);
+  return bytes;
+}
+
+function readAuditDays(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text))
+    throw new SettingsError(`Expected HOLDFAST_AUDIT_DAYS as a number of days from 1 to 99999, got "${text}".`);
+  return Number(text);
 }
 
 /** `mail.example.org,192.0.2.1`, as in `em_outgoingserver`. */
