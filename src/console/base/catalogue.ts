@@ -1,0 +1,85 @@
+/** What there is to manage, as the appliance describes it. */
+import type { components } from '../../../clients/typescript/src/index.ts';
+import { client } from './client.ts';
+
+export type Form = components['schemas']['ResourceForm'];
+export type FormField = components['schemas']['FormField'];
+export type Command = components['schemas']['ResourceCommand'];
+
+const known = new Map<string, Promise<Form | undefined>>();
+
+/** The whole description of one resource. */
+export function formOf(path: string): Promise<Form | undefined> {
+  const asked = known.get(path);
+  if (asked !== undefined) return asked;
+  const form = client.get('/api/holdfast/v1/resources', { query: { filter: [`path=${path}`] } }).then(([one]) => one);
+  form.catch(() => known.delete(path));
+  known.set(path, form);
+  return form;
+}
+
+export type Brief = Pick<Form, 'path' | 'name' | 'title' | 'description' | 'kind' | 'owner'>;
+
+let briefs: Promise<readonly Brief[]> | undefined;
+
+/** Every resource, without its fields. */
+export function allResources(): Promise<readonly Brief[]> {
+  briefs ??= client
+    .get('/api/holdfast/v1/resources', {
+      query: { fields: ['path', 'name', 'title', 'description', 'kind', 'owner'] },
+    })
+    .then((all) => all.filter(({ path }) => !path.includes('{')));
+  briefs.catch(() => {
+    briefs = undefined;
+  });
+  return briefs;
+}
+
+export interface Entry {
+  readonly name: string;
+  readonly title: string;
+  /** What belongs to it: beginnings of paths. The longest one that fits decides. */
+  readonly paths: readonly string[];
+}
+
+export const entries: readonly Entry[] = [
+  { name: 'overview', title: 'Overview', paths: [] },
+  { name: 'storage', title: 'Storage', paths: ['storage/'] },
+  // A service shares something unless another entry names it.
+  { name: 'sharing', title: 'Sharing', paths: ['sharing/', 'services/'] },
+  { name: 'block', title: 'Block', paths: ['services/iscsi/'] },
+  {
+    name: 'protection',
+    title: 'Protection',
+    paths: [
+      ...['storage/snapshot', 'storage/task', 'storage/replication', 'storage/scrub', 'tasks/rsync', 'tasks/smarttest'],
+      'services/smart',
+    ],
+  },
+  {
+    name: 'accounts',
+    title: 'Accounts and directory',
+    paths: ['account/', 'directoryservice/', 'services/domaincontroller'],
+  },
+  { name: 'network', title: 'Network', paths: ['network/', 'services/dynamicdns', 'services/lldp'] },
+  {
+    name: 'system',
+    title: 'System',
+    paths: ['services/services', 'services/snmp', 'services/ssh', 'services/ups'],
+  },
+  { name: 'activity', title: 'Activity', paths: [] },
+];
+
+/** The entry that a resource belongs to. Whatever no other entry has belongs to System. */
+export function entryOf(path: string): string {
+  let best = { name: 'system', length: 0 };
+  for (const { name, paths } of entries)
+    for (const one of paths) {
+      const fits = one.endsWith('/') ? path.startsWith(one) : path === one;
+      if (fits && one.length > best.length) best = { name, length: one.length };
+    }
+  return best.name;
+}
+
+export const addressOf = (path: string, key = ''): string =>
+  `/api/v1.0/${path}/${key === '' ? '' : `${key.split('/').map(encodeURIComponent).join('/')}/`}`;

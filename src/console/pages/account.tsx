@@ -1,0 +1,168 @@
+import { useSignal } from '@preact/signals';
+import { client } from '../base/client.ts';
+import { exactly } from '../base/format.ts';
+import { useLive } from '../base/live.ts';
+import { notify } from '../base/notices.ts';
+import { refusalOf } from '../base/problem.ts';
+import { link } from '../base/route.ts';
+import { person, recognise } from '../base/session.ts';
+import { Card, Scroller, Waiting } from '../parts/common.tsx';
+
+/** The own account: its password, its second factor, and where it is signed in. */
+export default function AccountPage() {
+  return (
+    <>
+      <div class="row top">
+        <h1>{person.value?.name}</h1>
+        <span class="soft">{person.value?.isAdministrator === true ? 'may do everything' : 'has limited rights'}</span>
+      </div>
+      <div class="cards three">
+        <Card title="Password">
+          <p class="soft">
+            The password is that of the account. A new one ends the sessions that the old one began, this one too.
+          </p>
+          <p>
+            <a href={link('accounts', 'list', { of: 'account/users' })}>Accounts</a>
+          </p>
+        </Card>
+        <Factor />
+        <Sessions />
+      </div>
+    </>
+  );
+}
+
+function Factor() {
+  const begun = useSignal<{ readonly secret: string; readonly qr: string } | undefined>(undefined);
+  const code = useSignal('');
+  const recovery = useSignal<readonly string[]>([]);
+  const refused = useSignal('');
+  const carry = async (work: () => Promise<void>) => {
+    refused.value = '';
+    try {
+      await work();
+    } catch (error) {
+      refused.value = refusalOf(error).sentence;
+    }
+  };
+  const begin = () =>
+    carry(async () => {
+      const { secret, qr } = await client.post('/api/holdfast/v1/people/current/factor');
+      begun.value = { secret, qr: `data:image/svg+xml;base64,${btoa(qr)}` };
+    });
+  const confirm = () =>
+    carry(async () => {
+      const made = await client.put('/api/holdfast/v1/people/current/factor', { body: { code: code.value } });
+      recovery.value = made.recovery_codes;
+      begun.value = undefined;
+      code.value = '';
+      await recognise();
+    });
+  const remove = () =>
+    carry(async () => {
+      await client.post('/api/holdfast/v1/people/current/factor/remove', { body: { code: code.value } });
+      code.value = '';
+      await recognise();
+      notify('The second factor was removed.');
+    });
+  const has = person.value?.hasFactor === true;
+  return (
+    <Card title="Second factor">
+      {recovery.value.length > 0 && (
+        <>
+          <p>Keep these recovery codes. Each is accepted once instead of a code, and they are shown only now.</p>
+          <ul class="codes">
+            {recovery.value.map((one) => (
+              <li key={one}>
+                <code>{one}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {!has && begun.value === undefined && (
+        <>
+          <p class="soft">Logins with the password need no code yet.</p>
+          <button type="button" onClick={() => void begin()}>
+            Set up…
+          </button>
+        </>
+      )}
+      {begun.value !== undefined && (
+        <>
+          <p>
+            Read this with an authenticator program, or type the secret: <code>{begun.value.secret}</code>
+          </p>
+          <img src={begun.value.qr} alt="QR code of the secret" width="180" height="180" />
+        </>
+      )}
+      {(has || begun.value !== undefined) && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void (has ? remove() : confirm());
+          }}
+        >
+          <div class="field">
+            <label for="code">Code of the program</label>
+            <input
+              id="code"
+              type="text"
+              inputMode="numeric"
+              autocomplete="one-time-code"
+              value={code.value}
+              onInput={(event) => (code.value = event.currentTarget.value)}
+            />
+          </div>
+          <button type="submit" class={has ? 'danger' : 'primary'} disabled={code.value === ''}>
+            {has ? 'Remove the second factor' : 'Confirm'}
+          </button>
+        </form>
+      )}
+      <p class="err" role="alert">
+        {refused.value}
+      </p>
+    </Card>
+  );
+}
+
+function Sessions() {
+  const sessions = useLive('sessions', [], () => client.get('/api/holdfast/v1/sessions'));
+  const end = async (id: string) => {
+    await client
+      .delete('/api/holdfast/v1/sessions/{id}', { path: { id } })
+      .catch((error: unknown) => notify(refusalOf(error).sentence, 'refused'));
+    sessions.again();
+  };
+  return (
+    <Card title="Sessions">
+      {sessions.value === undefined ? (
+        <Waiting refused={sessions.refused} what="the sessions" />
+      ) : (
+        <Scroller label="Sessions">
+          <table>
+            <tbody>
+              {sessions.value.map(({ id, account, address, created }) => (
+                <tr key={id}>
+                  <td>{account}</td>
+                  <td>{address}</td>
+                  <td>{exactly(created)}</td>
+                  <td class="num">
+                    <button
+                      type="button"
+                      class="quiet"
+                      aria-label={`End the session from ${address}, ${exactly(created)}`}
+                      onClick={() => void end(id)}
+                    >
+                      End
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroller>
+      )}
+    </Card>
+  );
+}

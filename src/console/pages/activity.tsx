@@ -1,0 +1,206 @@
+import { entryOf } from '../base/catalogue.ts';
+import { client } from '../base/client.ts';
+import { exactly } from '../base/format.ts';
+import { type Row, rowIn, shownIn, textIn } from '../base/json.ts';
+import { touch, useLive } from '../base/live.ts';
+import { notify, undo } from '../base/notices.ts';
+import { refusalOf } from '../base/problem.ts';
+import { link, type Place } from '../base/route.ts';
+import { Card, Pill, Scroller, Waiting } from '../parts/common.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+
+const time: Column = {
+  ...{ name: 'at', title: 'Time', canSort: true },
+  cell: (row) => exactly(textIn(row['at'])),
+};
+const text = (name: string, title: string, more: Partial<Column> = {}): Column => ({
+  ...{ name, title, canSort: true },
+  cell: (row) => textIn(row[name]) || '–',
+  ...more,
+});
+
+/** What happened: jobs, changes, differences between machine and configuration, and the audit log. */
+export default function ActivityPage({ place: { page, words } }: { place: Place }) {
+  if (page === 'revision') return <RevisionPage number={Number(words.get('number'))} />;
+  return (
+    <>
+      <div class="row top">
+        <h1>Activity</h1>
+      </div>
+      <div class="cards">
+        <Card title="Jobs">
+          <Table
+            label="Jobs"
+            address="/api/holdfast/v1/jobs"
+            topics={['jobs']}
+            fields={['id', 'title', 'state', 'started', 'percent', 'error', 'progress']}
+            keyOf={(row) => textIn(row['id'])}
+            empty={<p class="soft">No job has run yet.</p>}
+            columns={[
+              text('title', 'Job', { canFind: true }),
+              { name: 'state', title: 'State', canSort: true, cell: (row) => <JobState row={row} /> },
+              { name: 'started', title: 'Began', canSort: true, cell: (row) => exactly(textIn(row['started'])) },
+              {
+                name: 'progress',
+                title: 'What it reported',
+                cell: (row) => textIn(row['error']) || textIn(row['progress']) || '–',
+              },
+            ]}
+          />
+        </Card>
+        <Card title="Changes">
+          <Table
+            label="Changes"
+            address="/api/holdfast/v1/revisions"
+            topics={['revisions']}
+            fields={['number', 'at', 'actor', 'title', 'comment']}
+            keyOf={(row) => textIn(row['number'])}
+            empty={<p class="soft">Nothing has been changed yet.</p>}
+            columns={[
+              {
+                ...{ name: 'title', title: 'Change', canFind: true, canSort: true },
+                cell: (row) => (
+                  <a href={link('activity', 'revision', { number: textIn(row['number']) })}>{textIn(row['title'])}</a>
+                ),
+              },
+              text('actor', 'By'),
+              time,
+              text('comment', 'Why'),
+            ]}
+          />
+        </Card>
+        <Drift />
+        <Card title="Audit log">
+          <Table
+            label="Audit log"
+            address="/api/holdfast/v1/audit"
+            topics={['revisions']}
+            fields={['number', 'at', 'actor', 'address', 'method', 'path', 'status']}
+            keyOf={(row) => textIn(row['number'])}
+            empty={<p class="soft">No request has changed anything yet.</p>}
+            columns={[
+              text('path', 'Request', {
+                canFind: true,
+                cell: (row) => `${textIn(row['method'])} ${textIn(row['path'])}`,
+              }),
+              text('status', 'Answer'),
+              text('actor', 'By'),
+              text('address', 'From'),
+              time,
+            ]}
+          />
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function JobState({ row }: { row: Row }) {
+  const state = textIn(row['state']);
+  return (
+    <Pill state={state === 'finished' ? 'ok' : state === 'running' ? 'off' : state === 'failed' ? 'bad' : 'warn'}>
+      {state}
+    </Pill>
+  );
+}
+
+/** Where the machine differs from the configuration, with the request that ends it. */
+function Drift() {
+  const drift = useLive('drift', ['drift', 'revisions'], () => client.get('/api/holdfast/v1/drift'));
+  const differing = drift.value?.filter((one) => one.drift.length > 0 || one.degraded != null) ?? [];
+  const heal = async (subsystem: string) => {
+    try {
+      await client.post('/api/holdfast/v1/drift/{subsystem}/heal', { path: { subsystem } });
+      notify(`${subsystem} is as configured again.`);
+    } catch (error) {
+      notify(refusalOf(error).sentence, 'refused');
+    }
+    touch('drift', 'problems', 'machine');
+  };
+  return (
+    <Card title="Differences from the configuration">
+      {drift.value === undefined ? (
+        <Waiting refused={drift.refused} what="the differences" />
+      ) : differing.length === 0 ? (
+        <p class="soft">The machine is as configured: {drift.value.length} subsystems were compared.</p>
+      ) : (
+        <Scroller label="Differences from the configuration">
+          <table>
+            <tbody>
+              {differing.map(({ subsystem, drift: some, degraded }) => (
+                <tr key={subsystem}>
+                  <td>{subsystem}</td>
+                  <td class="wrap">{[degraded, ...some].filter((one) => one != null).join('; ')}</td>
+                  <td class="num">
+                    <button type="button" onClick={() => void heal(subsystem)}>
+                      Heal
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroller>
+      )}
+    </Card>
+  );
+}
+
+/** One change, field by field, and the way back. */
+function RevisionPage({ number }: { number: number }) {
+  const revision = useLive(`revision ${number}`, [], () =>
+    client.get('/api/holdfast/v1/revisions/{number}', { path: { number } }),
+  );
+  if (revision.value === undefined) return <Waiting refused={revision.refused} what="the change" />;
+  const { title, actor, at, comment, revertible, changes } = revision.value;
+  return (
+    <>
+      <div class="row top">
+        <a href={link('activity')}>Activity</a>
+        <h1>{title}</h1>
+        <span class="soft grow">
+          Change {number} by {actor}, {exactly(at)}
+          {comment == null ? '' : ` · ${comment}`}
+        </span>
+        <button type="button" class="primary" disabled={!revertible} onClick={() => void undo(number)}>
+          Undo
+        </button>
+      </div>
+      {!revertible && (
+        <p class="soft">It cannot be taken back: it belongs to the machine, or was a part of a larger request.</p>
+      )}
+      <div class="cards">
+        {changes.map(({ resource, id, what, fields }) => (
+          <section class="card" key={`${resource} ${id}`}>
+            <h2>
+              <a href={link(entryOf(resource), 'record', { of: resource, key: String(id) })}>
+                {resource} {id}
+              </a>{' '}
+              <small>{what}</small>
+            </h2>
+            <Scroller label={`${resource} ${id}`}>
+              <table>
+                <thead>
+                  <tr>
+                    <th>Field</th>
+                    <th>Before</th>
+                    <th>After</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {Object.entries(rowIn(fields)).map(([name, values]) => (
+                    <tr key={name}>
+                      <td>{name}</td>
+                      <td class="wrap">{shownIn(rowIn(values)['before'])}</td>
+                      <td class="wrap">{shownIn(rowIn(values)['after'])}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </Scroller>
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}

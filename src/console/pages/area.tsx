@@ -1,0 +1,50 @@
+import { allResources, type Brief, entries, entryOf } from '../base/catalogue.ts';
+import { capital, plural } from '../base/format.ts';
+import { useLive } from '../base/live.ts';
+import { link, type Place } from '../base/route.ts';
+import { Waiting } from '../parts/common.tsx';
+
+/** Everything that belongs to an entry of the menu: its lists, its settings, and what it can do. */
+export default function AreaPage({ place: { entry } }: { place: Place }) {
+  const title = entries.find(({ name }) => name === entry)?.title ?? 'Nothing is here';
+  return (
+    <>
+      <div class="row top">
+        <h1>{title}</h1>
+      </div>
+      <Resources entry={entry} />
+    </>
+  );
+}
+
+export function Resources({ entry }: { entry: string }) {
+  const all = useLive('resources', [], allResources);
+  if (all.value === undefined) return <Waiting refused={all.refused} what="what there is" />;
+  const own = all.value.filter(({ path }) => entryOf(path) === entry);
+  return (
+    <div class="cards three">
+      <Kind title="Lists" some={own.filter(({ kind }) => kind === 'records')} />
+      <Kind title="Settings" some={own.filter(({ kind }) => kind === 'settings')} />
+      <Kind title="Actions" some={own.filter(({ kind }) => kind === 'actions')} />
+    </div>
+  );
+}
+
+function Kind({ title, some }: { title: string; some: readonly Brief[] }) {
+  if (some.length === 0) return null;
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <ul class="entries">
+        {some.map(({ path, title: one, description, kind }) => (
+          <li key={path}>
+            <a href={link(entryOf(path), kind === 'settings' ? 'record' : 'list', { of: path })}>
+              {capital(kind === 'records' ? plural(one) : one)}
+            </a>
+            <span class="soft">{description}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

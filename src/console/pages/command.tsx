@@ -1,0 +1,243 @@
+import { useSignal } from '@preact/signals';
+import type { components } from '../../../clients/typescript/src/index.ts';
+import { addressOf, type Command, entryOf, type Form, formOf } from '../base/catalogue.ts';
+import { client } from '../base/client.ts';
+import { capital, count } from '../base/format.ts';
+import { isSame, type Row, rowIn } from '../base/json.ts';
+import { touch, useLive } from '../base/live.ts';
+import { notify, notifyChange } from '../base/notices.ts';
+import { type Refusal, refusalOf } from '../base/problem.ts';
+import { go, link, type Place } from '../base/route.ts';
+import { type Asked, addressIn, asCommand, openBody } from '../parts/asking.ts';
+import { Pill, Scroller, Waiting } from '../parts/common.tsx';
+import { Fields } from '../parts/form.tsx';
+import { Preview, planOf, type Step } from '../parts/preview.tsx';
+import { initialValues } from '../parts/values.ts';
+import { nameOf, Refused } from './record.tsx';
+
+type Occupant = components['schemas']['Occupant'];
+
+/** A command on a resource or a record: what it takes, what it will do, and what goes with it if it destroys. */
+export default function CommandPage({ place: { words } }: { place: Place }) {
+  const path = words.get('of') ?? '';
+  const key = words.get('key') ?? '';
+  const form = useLive(`form ${path}`, [], () => formOf(path));
+  const command = form.value?.commands.find(({ verb }) => verb === words.get('verb'));
+  const record = useLive<Row | undefined>(`${path} ${key}`, [`record:${path}`], async () =>
+    key === '' ? undefined : rowIn(await client.request('GET', addressOf(path, key)).catch(() => undefined)),
+  );
+  if (form.value === undefined || record.at === 0) return <Waiting refused={form.refused} what="the command" />;
+  if (command === undefined) return <p class="err">There is no command {words.get('verb')} for this.</p>;
+  return (
+    <Loaded form={form.value} {...{ command }} recordKey={key} name={nameOf(form.value, record.value ?? {}) || key} />
+  );
+}
+
+interface CommandProps {
+  readonly form: Form;
+  readonly command: Command;
+  readonly recordKey: string;
+  readonly name: string;
+}
+
+/** The dataset that a record of storage stands for; undefined for other records. */
+function datasetOf({ path }: Form, key: string): string | undefined {
+  return ['storage/volume', 'storage/dataset'].includes(path) && key !== '' ? key : undefined;
+}
+
+/** What lies on a dataset. A change of this list stops a removal that was decided by the old one. */
+async function occupantsOf(dataset: string | undefined): Promise<readonly Occupant[]> {
+  return dataset === undefined ? [] : client.get('/api/holdfast/v1/occupants', { query: { dataset } });
+}
+
+function Loaded({ form, command, recordKey, name }: CommandProps) {
+  const changes = useSignal<Row>({});
+  const refusal = useSignal<Refusal | undefined>(undefined);
+  const preview = useSignal<{ readonly steps: readonly Step[]; readonly of: string } | undefined>(undefined);
+  const typed = useSignal('');
+  const progress = useSignal('');
+  const destroys = command.final || (command.verb === 'delete' && form.owner === 'machine');
+  const dataset = datasetOf(form, name);
+  const occupants = useLive(`occupants ${dataset}`, ['machine'], () => occupantsOf(destroys ? dataset : undefined));
+  const fields = command.fields.filter(({ sent }) => sent);
+  const sent = command.takes_list ? Object.values(changes.value)[0] : changes.value;
+  const hasBody = fields.length > 0 || command.takes_list;
+  const asked: Asked = {
+    method: command.method === 'DELETE' ? 'DELETE' : command.method === 'PUT' ? 'PUT' : 'POST',
+    address: addressIn(command, recordKey),
+    body: hasBody ? sent : undefined,
+    etag: undefined,
+  };
+  const look = async () => {
+    refusal.value = undefined;
+    try {
+      preview.value = { steps: await planOf(asked), of: JSON.stringify(changes.value) };
+    } catch (error) {
+      refusal.value = refusalOf(error);
+    }
+  };
+  const send = async () => {
+    refusal.value = undefined;
+    progress.value = `${command.title} …`;
+    try {
+      // What was shown has to be what goes: the list is compared right before the request.
+      if (destroys && !isSame(await occupantsOf(dataset), occupants.value ?? [])) {
+        occupants.again();
+        typed.value = '';
+        notify('What goes with it has changed. Nothing was removed: look again.', 'refused');
+        return;
+      }
+      const { body, headers } = await client.exchange(asked.method, asked.address, {
+        ...(asked.body !== undefined && { body: asked.body }),
+        progress: (job) => (progress.value = job.progress || `${job.title} …`),
+      });
+      touch(`record:${form.path}`, 'machine', 'jobs', 'revisions');
+      await notifyChange(
+        `${capital(command.verb)}: ${form.title} ${name}${typeof body === 'string' && body !== '' ? ` · ${body}` : ''}`,
+        headers,
+      );
+      go(
+        command.verb === 'delete' || !command.on_record
+          ? link(entryOf(form.path), 'list', { of: form.path })
+          : link(entryOf(form.path), 'record', { of: form.path, key: recordKey }),
+      );
+    } catch (error) {
+      refusal.value = refusalOf(error);
+    } finally {
+      progress.value = '';
+    }
+  };
+  const title = `${capital(command.verb.replaceAll('-', ' '))} ${form.title} ${name}`;
+  const values = { ...initialValues(fields, undefined), ...changes.value };
+  const set = (wire: string, value: unknown) => {
+    changes.value = { ...changes.value, [wire]: value };
+  };
+  const isReady = progress.value === '' && (!destroys || (typed.value === name && occupants.value !== undefined));
+  return (
+    <>
+      <div class="row top">
+        <h1>{title}</h1>
+        {destroys && <Pill state="bad">destroys</Pill>}
+        <span class="grow" />
+        <span class="soft">{command.title}</span>
+      </div>
+      <form
+        class="cards sheet"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) void send();
+        }}
+      >
+        <section class="card" aria-label="What it takes">
+          {destroys && dataset !== undefined && <Occupants occupants={occupants.value} refused={occupants.refused} />}
+          {command.takes_list && <ListBody set={(value) => set('list', value)} />}
+          {fields.length > 0 && <Fields {...{ fields, values, set }} problems={refusal.value?.fields ?? {}} isNew />}
+          {!hasBody && !destroys && <p>It takes nothing else.</p>}
+          {destroys && (
+            <div class="field">
+              <label for="name">
+                Type <code>{name}</code> to go on
+              </label>
+              <input
+                id="name"
+                type="text"
+                autocomplete="off"
+                value={typed.value}
+                onInput={(event) => (typed.value = event.currentTarget.value)}
+              />
+              <p class="help">
+                If anything in the list changes before you press the button, nothing is removed and you are asked again.
+              </p>
+            </div>
+          )}
+        </section>
+        <Preview
+          asked={asked}
+          shown={openBody(asked.body, fields)}
+          command={asCommand(form, command.verb, recordKey, asked.body, fields)}
+          steps={preview.value?.steps}
+          isOld={preview.value !== undefined && preview.value.of !== JSON.stringify(changes.value)}
+        >
+          <Refused refusal={refusal.value} known={fields.map(({ wire }) => wire)} />
+          <p class="soft" role="status">
+            {progress.value}
+          </p>
+          <div class="row end">
+            <button type="submit" class={destroys ? 'danger' : 'primary'} disabled={!isReady}>
+              {capital(command.verb.replaceAll('-', ' '))}
+            </button>
+            <button type="button" onClick={() => void look()}>
+              Preview
+            </button>
+            <a class="btn" href={link(entryOf(form.path), 'list', { of: form.path })}>
+              Cancel
+            </a>
+          </div>
+        </Preview>
+      </form>
+    </>
+  );
+}
+
+/** A body that is a list of texts. */
+function ListBody({ set }: { set(value: unknown): void }) {
+  return (
+    <div class="field">
+      <label for="list">Values, one per line</label>
+      <textarea
+        id="list"
+        rows={4}
+        onInput={(event) =>
+          set(
+            event.currentTarget.value
+              .split('\n')
+              .map((line) => line.trim())
+              .filter((line) => line !== ''),
+          )
+        }
+      />
+    </div>
+  );
+}
+
+const leaving = { always: 'removed', cascade: 'removed with cascade', never: 'left without its place' };
+
+/** What lies there, and who uses it now. */
+function Occupants({
+  occupants,
+  refused,
+}: {
+  occupants: readonly Occupant[] | undefined;
+  refused: string | undefined;
+}) {
+  if (occupants === undefined) return <Waiting refused={refused} what="what lies on it" />;
+  return (
+    <>
+      <h2>What goes with it</h2>
+      <Scroller label="What goes with it">
+        <table>
+          <tbody>
+            {occupants.map((one) => (
+              <tr key={`${one.resource} ${one.id}`}>
+                <td>
+                  <a href={link(entryOf(one.resource), 'record', { of: one.resource, key: String(one.id) })}>
+                    {one.title}
+                  </a>
+                  {one.used_by.length > 0 && <span class="warn"> used by {one.used_by.join(', ')}</span>}
+                </td>
+                <td class="num warn">{leaving[one.removed_with_volume]}</td>
+              </tr>
+            ))}
+            <tr>
+              <td>All data and snapshots of it{occupants.length === 0 ? '; no record names it' : ''}</td>
+              <td class="num bad">gone</td>
+            </tr>
+          </tbody>
+        </table>
+      </Scroller>
+      <p class="help">
+        {count(occupants.length, 'record names', 'records name')} something on it. Nothing here can bring the data back.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,276 @@
+import type { components } from '../../../clients/typescript/src/index.ts';
+import { entryOf } from '../base/catalogue.ts';
+import { client } from '../base/client.ts';
+import { now } from '../base/contact.ts';
+import { bytes, until, when } from '../base/format.ts';
+import { useLive } from '../base/live.ts';
+import { undo } from '../base/notices.ts';
+import { readRevisions } from '../base/revisions.ts';
+import { link } from '../base/route.ts';
+import { Card, Scroller, SpaceBar, SpaceKey, Waiting } from '../parts/common.tsx';
+import { MeasuredCharts } from '../parts/measured.tsx';
+import { DiskRow, type Pool, PoolState, readPools } from '../parts/pools.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
+
+/** One screen: is everything well, and if not, what ends it. */
+export default function Overview() {
+  const problems = useLive('problems', ['problems'], () => client.get('/api/holdfast/v1/problems'));
+  const open = problems.value?.filter(({ dismissed }) => !dismissed) ?? [];
+  return (
+    <>
+      <h1 class="unseen">Overview</h1>
+      <div class="notes">
+        {problems.value === undefined ? (
+          <Waiting refused={problems.refused} what="the problems" />
+        ) : open.length === 0 ? (
+          <p class="well">
+            <span class="dot ok"> Everything is well.</span>
+          </p>
+        ) : (
+          open.map((one) => <ProblemNote key={one.id} problem={one} />)
+        )}
+      </div>
+      <div class="cards two">
+        <div class="cards">
+          <Pools />
+          <MeasuredCharts />
+          <Changes />
+        </div>
+        <div class="cards">
+          <Running />
+          <Next />
+          <Services />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Pools() {
+  const pools = useLive('pools', ['machine', 'record:storage/volume'], readPools);
+  return (
+    <Card title="Pools" beside={<a href={link('storage', 'record', { of: 'storage/volume', new: '1' })}>New pool</a>}>
+      {pools.value === undefined ? (
+        <Waiting refused={pools.refused} what="the pools" />
+      ) : pools.value.length === 0 ? (
+        <p class="soft">There is no pool yet. A pool is made of disks, and everything else lies on it.</p>
+      ) : (
+        <>
+          <Scroller label="Pools">
+            <table>
+              <thead>
+                <tr>
+                  <th>Pool</th>
+                  <th>State</th>
+                  <th>Disks</th>
+                  <th class="space">Space</th>
+                  <th class="num">Free</th>
+                </tr>
+              </thead>
+              <tbody>
+                {pools.value.map((pool) => (
+                  <PoolRow key={pool.name} pool={pool} />
+                ))}
+              </tbody>
+            </table>
+          </Scroller>
+          <SpaceKey data="data" further="snapshots and reserved" />
+        </>
+      )}
+    </Card>
+  );
+}
+
+function PoolRow({ pool }: { pool: Pool }) {
+  const { name, data, further, free, total, isLocked } = pool;
+  return (
+    <tr>
+      <td>
+        <a href={link('storage', 'pool', { name })}>{name}</a>
+      </td>
+      <td>
+        <PoolState pool={pool} />
+      </td>
+      <td>
+        <DiskRow pool={pool} />
+      </td>
+      <td>
+        {isLocked ? (
+          <span class="soft">unlock to see</span>
+        ) : (
+          <SpaceBar
+            total={total}
+            label={`${bytes(data)} data, ${bytes(further)} snapshots and reserved, ${bytes(free)} free`}
+            parts={[
+              { kind: 'd', size: data },
+              { kind: 's', size: further },
+            ]}
+          />
+        )}
+      </td>
+      <td class="num">
+        {isLocked ? (
+          <a href={link('storage', 'command', { of: 'storage/volume', key: name, verb: 'unlock' })}>Unlock…</a>
+        ) : (
+          bytes(free)
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Changes() {
+  const changes = useLive('changes', ['revisions'], () => readRevisions(6));
+  return (
+    <Card title="Last changes" beside={<a href={link('activity')}>All changes</a>}>
+      {changes.value === undefined ? (
+        <Waiting refused={changes.refused} what="the changes" />
+      ) : (
+        <Scroller label="Last changes">
+          <table>
+            <tbody>
+              {changes.value.map(({ number, at, actor, title, comment, revertible }) => (
+                <tr key={number}>
+                  <td>{when(at, now.value)}</td>
+                  <td>{actor}</td>
+                  <td class="wrap">
+                    {title} {comment != null && <small>{comment}</small>}
+                  </td>
+                  <td class="num">
+                    <a
+                      href={link('activity', 'revision', { number: String(number) })}
+                      aria-label={`Diff of change ${number}: ${title}`}
+                    >
+                      Diff
+                    </a>{' '}
+                    <button
+                      type="button"
+                      class="quiet"
+                      aria-label={`Undo change ${number}: ${title}`}
+                      disabled={!revertible}
+                      onClick={() => void undo(number)}
+                    >
+                      Undo
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroller>
+      )}
+    </Card>
+  );
+}
+
+export function JobLine({ job }: { job: components['schemas']['Job'] }) {
+  const { title, percent, estimated_end: end, progress } = job;
+  return (
+    <div class="field">
+      <div class="row">
+        <span class="grow">{title}</span>
+        <span class="soft">
+          {[percent == null ? progress : `${percent} %`, end == null ? '' : until(end, now.value)]
+            .filter((one) => one !== '')
+            .join(' · ')}
+        </span>
+      </div>
+      <progress aria-label={title} {...(percent == null ? {} : { value: percent, max: 100 })} />
+    </div>
+  );
+}
+
+function Running() {
+  const jobs = useLive('running', ['jobs'], () =>
+    client.get('/api/holdfast/v1/jobs', { query: { filter: ['state=running'] } }),
+  );
+  return (
+    <Card title="Running" beside={<a href={link('activity')}>All jobs</a>}>
+      {jobs.value === undefined ? (
+        <Waiting refused={jobs.refused} what="the jobs" />
+      ) : jobs.value.length === 0 ? (
+        <p class="soft">Nothing is running.</p>
+      ) : (
+        jobs.value.map((job) => <JobLine key={job.id} job={job} />)
+      )}
+    </Card>
+  );
+}
+
+const taskNames: Readonly<Record<string, string>> = {
+  'tasks/cronjob': 'Cron job',
+  'tasks/rsync': 'rsync task',
+  'tasks/smarttest': 'SMART test',
+  'storage/task': 'Snapshot task',
+  'storage/replication': 'Replication',
+  'storage/scrub': 'Scrub',
+};
+
+function Next() {
+  const next = useLive('next', ['revisions'], () => client.get('/api/holdfast/v1/schedules', { query: { limit: 5 } }));
+  const due = next.value?.filter(({ next: at }) => at != null) ?? [];
+  return (
+    <Card title="Next" beside={<a href={link('protection')}>Tasks</a>}>
+      {next.value === undefined ? (
+        <Waiting refused={next.refused} what="the schedules" />
+      ) : due.length === 0 ? (
+        <p class="soft">No task has a schedule yet.</p>
+      ) : (
+        <table>
+          <tbody>
+            {due.map(({ resource, id, next: at }) => (
+              <tr key={`${resource} ${id}`}>
+                <td>{at == null ? '' : when(at, now.value)}</td>
+                <td>
+                  <a href={link(entryOf(resource), 'record', { of: resource, key: String(id) })}>
+                    {taskNames[resource] ?? resource} {id}
+                  </a>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Card>
+  );
+}
+
+function Services() {
+  const services = useLive('services', ['record:services/services', 'machine', 'problems'], () =>
+    client.get('/api/v1.0/services/services/', { query: { limit: 0 } }),
+  );
+  const on = services.value?.filter((one) => one.srv_enable) ?? [];
+  const off = services.value?.filter((one) => !one.srv_enable) ?? [];
+  return (
+    <Card title="Services" beside={<a href={link('system', 'list', { of: 'services/services' })}>Settings</a>}>
+      {services.value === undefined ? (
+        <Waiting refused={services.refused} what="the services" />
+      ) : (
+        <table>
+          <tbody>
+            {on.map(({ id, srv_service: name, srv_state: state }) => (
+              <tr key={id}>
+                <td>
+                  <span class={`dot ${state === 'RUNNING' ? 'ok' : 'warn'}`}> {name}</span>
+                </td>
+                <td class="num soft">
+                  {state === 'RUNNING' ? (
+                    'runs'
+                  ) : (
+                    <a href={link('system', 'record', { of: 'services/services', key: String(id) })}>does not run</a>
+                  )}
+                </td>
+              </tr>
+            ))}
+            <tr>
+              <td class="wrap">
+                <span class="dot off"> {off.map(({ srv_service: name }) => name).join(', ')}</span>
+              </td>
+              <td class="num soft">off</td>
+            </tr>
+          </tbody>
+        </table>
+      )}
+    </Card>
+  );
+}

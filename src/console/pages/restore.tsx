@@ -1,0 +1,229 @@
+import { useSignal } from '@preact/signals';
+import type { components } from '../../../clients/typescript/src/index.ts';
+import { addressOf, entryOf, formOf } from '../base/catalogue.ts';
+import { client } from '../base/client.ts';
+import { count } from '../base/format.ts';
+import { isSame, rowsIn, textIn } from '../base/json.ts';
+import { touch, useLive } from '../base/live.ts';
+import { notify } from '../base/notices.ts';
+import { type Refusal, refusalOf } from '../base/problem.ts';
+import { go, link, type Place } from '../base/route.ts';
+import { type Asked, asCommand } from '../parts/asking.ts';
+import { Waiting } from '../parts/common.tsx';
+import { Preview, planOf, type Step } from '../parts/preview.tsx';
+import { Refused } from './record.tsx';
+
+interface Lost {
+  /** Names of the snapshots that are newer, the newest first. */
+  readonly newer: readonly string[];
+  /** What lies on the dataset. */
+  readonly occupants: readonly components['schemas']['Occupant'][];
+}
+
+/** What is lost when a dataset goes back to one of its snapshots. */
+async function readLost(dataset: string, name: string): Promise<Lost> {
+  const chosen = new URLSearchParams({ limit: '0', fields: 'name', filter: `filesystem=${dataset}` });
+  const [own, occupants] = await Promise.all([
+    client.request('GET', `${addressOf('storage/snapshot')}?${chosen}`),
+    client.get('/api/holdfast/v1/occupants', { query: { dataset } }),
+  ]);
+  // The list has the oldest first.
+  const names = rowsIn(own).map((one) => textIn(one['name']));
+  return { newer: names.slice(names.indexOf(name) + 1).toReversed(), occupants };
+}
+
+/** Restores from a snapshot: beside the dataset, which loses nothing, or in its place. */
+export default function RestorePage({ place: { words } }: { place: Place }) {
+  const id = words.get('snapshot') ?? '';
+  const [dataset = '', name = ''] = id.split('@');
+  const lost = useLive(`lost ${id}`, ['machine'], () => readLost(dataset, name));
+  const form = useLive('form of snapshots', [], () => formOf('storage/snapshot'));
+  const way = useSignal<'clone' | 'rollback'>('clone');
+  const target = useSignal(`${dataset}${dataset.includes('/') ? '-' : '/'}${name}`.replaceAll(' ', '-'));
+  const typed = useSignal('');
+  const refusal = useSignal<Refusal | undefined>(undefined);
+  const preview = useSignal<{ readonly steps: readonly Step[]; readonly of: string } | undefined>(undefined);
+  const isSending = useSignal(false);
+  if (lost.value === undefined) return <Waiting refused={lost.refused} what="what is newer" />;
+  const { newer, occupants } = lost.value;
+  const isBack = way.value === 'rollback';
+  const body = isBack ? { force: newer.length > 0 } : { name: target.value };
+  const asked: Asked = {
+    method: 'POST',
+    address: `${addressOf('storage/snapshot', id)}${way.value}/`,
+    ...{ body, etag: undefined },
+  };
+  const of = JSON.stringify([way.value, body]);
+  const look = async () => {
+    refusal.value = undefined;
+    try {
+      preview.value = { steps: await planOf(asked), of };
+    } catch (error) {
+      preview.value = undefined;
+      refusal.value = refusalOf(error);
+    }
+  };
+  const send = async () => {
+    refusal.value = undefined;
+    isSending.value = true;
+    try {
+      // What was shown has to be what is lost: the list is compared right before the request.
+      if (isBack && !isSame(await readLost(dataset, name), lost.value)) {
+        lost.again();
+        typed.value = '';
+        notify('What would be lost has changed. Nothing was restored: look again.', 'refused');
+        return;
+      }
+      await client.request(asked.method, asked.address, { body });
+      touch('machine', 'record:storage/snapshot');
+      notify(isBack ? `${dataset} is what it was at ${name}.` : `${target.value} has the files of ${id}.`);
+      go(link('storage', 'dataset', { name: isBack ? dataset : target.value }));
+    } catch (error) {
+      refusal.value = refusalOf(error);
+    } finally {
+      isSending.value = false;
+    }
+  };
+  const choose = (next: 'clone' | 'rollback') => {
+    way.value = next;
+    preview.value = undefined;
+    refusal.value = undefined;
+  };
+  const isReady = !isSending.value && (!isBack || typed.value === dataset);
+  const command = form.value === undefined ? '' : asCommand(form.value, way.value, id, body, form.value.fields);
+  return (
+    <>
+      <div class="row top">
+        <a href={link('storage', 'snapshots', { dataset })}>Snapshots</a>
+        <h1>Restore from {name}</h1>
+        <span class="soft">of {dataset}</span>
+      </div>
+      <form
+        class="cards sheet"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isReady) void send();
+        }}
+      >
+        <section class="card" aria-label="How to restore">
+          <fieldset class="picks">
+            <legend class="unseen">How to restore</legend>
+            <label class="pick">
+              <input type="radio" name="way" checked={!isBack} onChange={() => choose('clone')} />
+              <b>Beside it</b>
+              <span class="soft">A new dataset has the files of the snapshot. Nothing is lost.</span>
+            </label>
+            <label class="pick">
+              <input type="radio" name="way" checked={isBack} onChange={() => choose('rollback')} />
+              <b>In its place</b>
+              <span class="soft">{dataset} goes back. What was written since then is lost.</span>
+            </label>
+          </fieldset>
+          {isBack ? (
+            <>
+              <LostList {...{ dataset, name, newer, occupants }} />
+              <div class="field">
+                <label for="name">
+                  Type <code>{dataset}</code> to go on
+                </label>
+                <input
+                  id="name"
+                  type="text"
+                  autocomplete="off"
+                  value={typed.value}
+                  onInput={(event) => (typed.value = event.currentTarget.value)}
+                />
+              </div>
+            </>
+          ) : (
+            <div class="field beneath">
+              <label for="clone">Name of the new dataset</label>
+              <input
+                id="clone"
+                type="text"
+                autocomplete="off"
+                value={target.value}
+                aria-describedby="clone-help"
+                onInput={(event) => (target.value = event.currentTarget.value)}
+              />
+              <p class="help" id="clone-help">
+                It takes no space at first. To get one folder back, copy it from <code>/mnt/{target.value}</code> and
+                remove the dataset again.
+              </p>
+            </div>
+          )}
+        </section>
+        <Preview
+          {...{ asked, command }}
+          shown={body}
+          steps={preview.value?.steps}
+          isOld={preview.value !== undefined && preview.value.of !== of}
+        >
+          <Refused refusal={refusal.value} known={[]} />
+          <div class="row end">
+            <button type="submit" class={isBack ? 'danger' : 'primary'} disabled={!isReady}>
+              {isBack ? `Roll ${dataset} back` : 'Make the dataset'}
+            </button>
+            <button type="button" onClick={() => void look()}>
+              Preview
+            </button>
+            <a class="btn" href={link('storage', 'snapshots', { dataset })}>
+              Cancel
+            </a>
+          </div>
+        </Preview>
+      </form>
+    </>
+  );
+}
+
+/** Snapshots that are named; the rest is counted. */
+const named = 6;
+
+function LostList({ dataset, name, newer, occupants }: Lost & { dataset: string; name: string }) {
+  const users = occupants.flatMap(({ used_by: users }) => users);
+  return (
+    <div class="beneath">
+      <h2>What is lost</h2>
+      <table>
+        <tbody>
+          <tr>
+            <td class="wrap">
+              Everything written to {dataset} since {name}
+            </td>
+            <td class="num bad">gone</td>
+          </tr>
+          {newer.slice(0, named).map((one) => (
+            <tr key={one}>
+              <td class="wrap">Snapshot {one}</td>
+              <td class="num bad">gone</td>
+            </tr>
+          ))}
+          {newer.length > named && (
+            <tr>
+              <td class="wrap">
+                {count(newer.length - named, 'further snapshot')}, all newer than {name}
+              </td>
+              <td class="num bad">gone</td>
+            </tr>
+          )}
+          {occupants.map((one) => (
+            <tr key={`${one.resource} ${one.id}`}>
+              <td class="wrap">
+                <a href={link(entryOf(one.resource), 'record', { of: one.resource, key: String(one.id) })}>
+                  {one.title}
+                </a>
+              </td>
+              <td class="num ok">stays</td>
+            </tr>
+          ))}
+          <tr>
+            <td class="wrap">Datasets below {dataset}, and older snapshots</td>
+            <td class="num ok">stay</td>
+          </tr>
+        </tbody>
+      </table>
+      {users.length > 0 && <p class="warn">In use by {users.join(', ')}: open files change under them.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,83 @@
+import type { ComponentChildren } from 'preact';
+
+export type State = 'ok' | 'warn' | 'bad' | 'off';
+
+export function Pill({ state, children }: { state: State; children: ComponentChildren }) {
+  return <span class={`pill ${state}`}>{children}</span>;
+}
+
+export function Card({
+  title,
+  beside,
+  children,
+}: {
+  title: string;
+  beside?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  return (
+    <section class="card">
+      <div class="head">
+        <h2>{title}</h2>
+        {beside}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** Text where nothing is known yet, or why. */
+export function Waiting({ refused, what }: { refused: string | undefined; what: string }) {
+  return refused === undefined ? <p class="soft">Reading {what} …</p> : <p class="err">{refused}</p>;
+}
+
+/** Data, snapshots, datasets below, and what is reserved. */
+export type SpaceKind = 'd' | 's' | 'c' | 'h';
+
+/** Space as parts of a bar. What the parts mean stands beside it as text. */
+export function SpaceBar({
+  parts,
+  total,
+  label,
+}: {
+  parts: readonly { kind: SpaceKind; size: number }[];
+  total: number;
+  label: string;
+}) {
+  return (
+    <div class="bar" role="img" aria-label={label} title={label}>
+      {parts.map(({ kind, size }) => (
+        <i key={kind} class={kind} style={{ width: `${total <= 0 ? 0 : Math.min(100, (100 * size) / total)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+export function SpaceKey({ data, further }: { data: string; further: string }) {
+  return (
+    <div class="key">
+      <span>
+        <i class="d" />
+        {data}
+      </span>
+      <span>
+        <i class="s" />
+        {further}
+      </span>
+      <span>
+        <i class="f" />
+        free
+      </span>
+    </div>
+  );
+}
+
+/** A table that scrolls sideways where the window is narrow. */
+export function Scroller({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    <section class="scroller" aria-label={label} tabIndex={0}>
+      {children}
+    </section>
+  );
+}

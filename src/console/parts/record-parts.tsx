@@ -1,0 +1,46 @@
+/** What stands around a form: the problems of a record, and what else can be done with it. */
+import { entryOf, type Form } from '../base/catalogue.ts';
+import { client } from '../base/client.ts';
+import { capital } from '../base/format.ts';
+import { useLive } from '../base/live.ts';
+import { link } from '../base/route.ts';
+import { ProblemNote } from './problem-note.tsx';
+
+export function RecordProblems({ about }: { about: string }) {
+  const { value = [] } = useLive(`problems of ${about}`, ['problems'], () =>
+    client.get('/api/holdfast/v1/problems', { query: { about } }),
+  );
+  return (
+    <>
+      {value.map((one) => (
+        <ProblemNote key={one.id} problem={one} />
+      ))}
+    </>
+  );
+}
+
+/** Every command on a record but those that the form is. */
+export function RecordCommands({ form, recordKey }: { form: Form; recordKey: string }) {
+  const some = form.commands.filter(
+    ({ verb, on_record: on, method }) => (on || form.kind === 'settings') && method !== 'GET' && verb !== 'set',
+  );
+  if (some.length === 0) return null;
+  return (
+    <section class="card commands">
+      <h2>What else can be done</h2>
+      <ul>
+        {some.map(({ verb, title, final }) => (
+          <li key={verb}>
+            <a
+              class={final || verb === 'delete' ? 'bad' : ''}
+              href={link(entryOf(form.path), 'command', { of: form.path, key: recordKey, verb })}
+            >
+              {capital(verb.replaceAll('-', ' '))}…
+            </a>
+            <span class="soft">{title}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,135 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { entryOf } from '../base/catalogue.ts';
+import { client } from '../base/client.ts';
+import { capital, plural } from '../base/format.ts';
+import { refusalOf } from '../base/problem.ts';
+import { go, link } from '../base/route.ts';
+
+type Found = Awaited<ReturnType<typeof look>>[number];
+
+const look = (text: string, signal: AbortSignal) =>
+  client.get('/api/holdfast/v1/search', { query: { text, limit: 12 }, signal });
+
+/** Milliseconds without a keystroke after which the appliance is asked. */
+const pause = 120;
+
+function addressIn({ kind, resource, key }: Found): string {
+  const entry = entryOf(resource);
+  if (kind === 'record') return link(entry, 'record', { of: resource, key });
+  if (kind === 'setting') return link(entry, 'record', { of: resource, field: key });
+  if (kind === 'action')
+    return key === 'create' ? link(entry, 'record', { of: resource, new: '1' }) : link(entry, 'list', { of: resource });
+  return link(entry, 'list', { of: resource });
+}
+
+const kinds: Readonly<Record<Found['kind'], string>> = {
+  record: 'record',
+  resource: 'list',
+  setting: 'setting',
+  action: 'action',
+};
+
+/** Finds records, settings and actions; `/` leads here from everywhere. */
+export function Search() {
+  const text = useSignal('');
+  const found = useSignal<readonly Found[]>([]);
+  const chosen = useSignal(0);
+  const note = useSignal('');
+  const box = useRef<HTMLInputElement>(null);
+
+  useEffect(() => {
+    const focus = (event: KeyboardEvent) => {
+      const target = event.target instanceof HTMLElement ? event.target : undefined;
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || target?.matches('input, textarea, select')) return;
+      event.preventDefault();
+      box.current?.focus();
+    };
+    addEventListener('keydown', focus);
+    return () => removeEventListener('keydown', focus);
+  }, []);
+
+  useEffect(() => {
+    if (text.value.trim() === '') {
+      found.value = [];
+      note.value = '';
+      return undefined;
+    }
+    const asked = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        found.value = await look(text.value, asked.signal);
+        chosen.value = 0;
+        note.value = found.value.length === 0 ? 'Nothing has this name.' : `${found.value.length} found`;
+      } catch (error) {
+        if (!asked.signal.aborted) note.value = refusalOf(error).sentence;
+      }
+    }, pause);
+    return () => {
+      clearTimeout(timer);
+      asked.abort();
+    };
+  }, [text.value, found, chosen, note]);
+
+  const close = () => {
+    text.value = '';
+    box.current?.blur();
+  };
+  const choose = (one: Found | undefined) => {
+    if (one === undefined) return;
+    go(addressIn(one));
+    close();
+  };
+  const move = (event: KeyboardEvent) => {
+    const { length } = found.value;
+    if (event.key === 'Escape') close();
+    else if (event.key === 'Enter') choose(found.value[chosen.value]);
+    else if (event.key === 'ArrowDown' && length > 0) chosen.value = (chosen.value + 1) % length;
+    else if (event.key === 'ArrowUp' && length > 0) chosen.value = (chosen.value + length - 1) % length;
+    else return;
+    event.preventDefault();
+  };
+  const isOpen = text.value.trim() !== '';
+  return (
+    <search class="find">
+      <input
+        ref={box}
+        type="text"
+        role="combobox"
+        aria-label="Find a share, a setting, a disk, an action"
+        aria-expanded={isOpen && found.value.length > 0}
+        aria-controls="found"
+        aria-activedescendant={isOpen && found.value.length > 0 ? `found-${chosen.value}` : undefined}
+        placeholder="Find a share, a setting, a disk, an action…"
+        value={text.value}
+        onInput={(event) => (text.value = event.currentTarget.value)}
+        onKeyDown={move}
+      />
+      <kbd>/</kbd>
+      <div class="results" hidden={!isOpen}>
+        <div id="found" role="listbox" aria-label="What was found">
+          {found.value.map((one, index) => (
+            <div
+              key={`${one.kind} ${one.resource} ${one.key}`}
+              id={`found-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === chosen.value}
+              onPointerDown={(event) => {
+                event.preventDefault();
+                choose(one);
+              }}
+            >
+              <span class="what">{one.kind === 'resource' ? plural(capital(one.title)) : one.title}</span>
+              <span class="soft">{one.detail}</span>
+              <small>{kinds[one.kind]}</small>
+            </div>
+          ))}
+        </div>
+        <p class="soft" role="status">
+          {note.value}
+        </p>
+      </div>
+    </search>
+  );
+}
