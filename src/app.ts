@@ -1,34 +1,59 @@
 import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
+import { binSettingsOf } from './areas/bin/bin-entry.ts';
+import { keepInBin } from './areas/bin/keeping.ts';
+import { Notifier } from './areas/channels/notifier.ts';
 import { domainRule, sambaDomainRule } from './areas/directoryservice/domain-rule.ts';
+import { Recorder } from './areas/history/recorder.ts';
+import { surroundingsOf } from './areas/history/surroundings.ts';
 import { catalogue, management, stepKinds } from './areas/index.ts';
 import { jailsKeepAddresses, jailsStay } from './areas/jails/jails.ts';
+import { keyRecord } from './areas/keys/key.ts';
 import { KeyRing } from './areas/keys/key-ring.ts';
 import { LastUses } from './areas/keys/key-uses.ts';
 import { isToken } from './areas/keys/token.ts';
+import { LateTasks } from './areas/management/late-tasks.ts';
+import { families } from './areas/metrics/families.ts';
+import { JobCounts } from './areas/metrics/job-counts.ts';
+import { networkSettings } from './areas/network/globalconfiguration.ts';
+import { People } from './areas/people/people.ts';
+import { SecondFactors } from './areas/people/second-factors.ts';
 import { portRule } from './areas/services/ports.ts';
+import { DiskTrends } from './areas/storage/disk-trends.ts';
 import { machineKey } from './areas/storage/keys.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { machineNames } from './areas/system/machine-names.ts';
 import { Mailer } from './areas/system/mail.ts';
+import { memoryProblems } from './areas/system/memory-problems.ts';
 import { NotificationIntake } from './areas/system/notification-intake.ts';
-import { systemSettings } from './areas/system/settings.ts';
+import { endpointsOf, systemSettings } from './areas/system/settings.ts';
+import { Deliveries } from './areas/webhooks/deliveries.ts';
+import { byDaemon } from './engine/change/request.ts';
 import { refused } from './engine/declare/errors.ts';
 import type { Profile, Resource } from './engine/declare/resource.ts';
+import { machineZone } from './engine/declare/schedule.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
 import { type Engine, type Log, openEngine } from './engine/engine.ts';
 import { Passwords, shortestPassword } from './engine/passwords.ts';
+import { EventLoop } from './engine/upkeep/event-loop.ts';
 import type { Host } from './host/ports/index.ts';
-import type { Handler } from './host/ports/web.ts';
-import { Authenticator } from './http/authenticator.ts';
+import { type Challenge, challengeAnswer, type Handler } from './host/ports/web.ts';
+import { type Account, Authenticator } from './http/authenticator.ts';
 import { Connections } from './http/connections.ts';
+import { type ConsoleFiles, noConsole } from './http/console.ts';
 import { type Limits, limits } from './http/limits.ts';
 import { LoginBudget, loginProblems } from './http/login-budget.ts';
 import { buildServer } from './http/server.ts';
+import { Sessions } from './http/sessions.ts';
+import { Distribution } from './lib/distribution.ts';
+import { exposition } from './lib/exposition.ts';
+import type { AuditLog } from './store/audit-log.ts';
 import { backupFilesOf } from './store/backup-files.ts';
+import { HistoryFile } from './store/history-file.ts';
 import { PoolBackups } from './store/pool-backups.ts';
 import type { Store } from './store/store.ts';
 import { accesses, subsystems } from './subsystems/index.ts';
@@ -45,21 +70,36 @@ export interface AppParts {
   readonly rootPassword: string | undefined;
   /** Whether alerts are checked and mailed automatically. */
   readonly watchesAlerts?: boolean;
+  /**
+   * Milliseconds of computing that are not yet a stall of the event loop. Without it, stalls are not noticed: a test and
+   * its appliance share one event loop.
+   */
+  readonly longestTurn?: number;
   /** The state folder, if backups are to be stored on the pools. */
   readonly backsUpFrom?: string;
+  /** Where measurements are kept, and whether they are taken automatically; without it they are kept in memory. */
+  readonly history?: { readonly folder: string; readonly samples: boolean };
   /** The address of the interface, so that no service is configured to listen there too. */
   readonly listen?: { readonly address: string; readonly port: number };
   /** Further host names, such as those of a proxy, optionally with a port. */
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
+  /** The files of the console; none by default. */
+  readonly console?: ConsoleFiles;
   /** Whether mail of a virtual host goes to the mail server; otherwise it is kept in memory. */
   readonly sendsMail?: boolean;
+  /** Whether a virtual host posts events to webhooks; otherwise the posts are kept in memory. */
+  readonly sendsWebhooks?: boolean;
+  /** Milliseconds after the start before channels report that a problem ended; two minutes by default. */
+  readonly settles?: number;
   /** Mail servers whose certificate is not verified. */
   readonly unverifiedMail?: readonly string[];
   readonly resources?: readonly Resource[];
   readonly subsystems?: readonly Subsystem[];
   /** Called at each step of the start, with a description of the current step. */
   readonly progressed?: (what: string) => void;
+  /** How much of the audit log is kept, and whether its entries go to the log too. */
+  readonly audit?: { readonly bytes: number; readonly days: number; readonly copies: boolean };
   /** Milliseconds that the start waits for pools before it continues without them. */
   readonly patience?: number;
 }
@@ -72,6 +112,9 @@ export interface App {
   /** Receives notifications of other programs on the machine. */
   readonly notices: NotificationIntake;
   readonly mailer: Mailer;
+  readonly history: Recorder;
+  /** A server whose every connection is that of the administrator. Its socket must be accessible to root only. */
+  localServer(): Server;
   /** Applies the configuration to the machine. Changes are possible when it resolves. Call it once. */
   begin(): Promise<void>;
   /** Completes running work, and closes host and store. */
@@ -97,20 +140,33 @@ export async function openApp(parts: AppParts): Promise<App> {
   const shown = new WeakMap<Socket, number>();
   const bounds = { ...limits, ...parts.limits };
   const connections = new Connections(bounds.connections);
+  const challenges = new Map<string, Challenge>();
   host.web.attach(
     (request, response) => answer(request, response),
     (socket) => {
       shown.set(socket, performance.now());
       connections.add(socket);
     },
+    challenges,
   );
   const budget = new LoginBudget();
+  const eventLoop = new EventLoop({ now, log, limit: parts.longestTurn });
+  // The daemon's process has the time zone of a real machine, but not that of a virtual one.
+  const zone = () => (host.kind === 'virtual' ? engine.world.view.only(systemSettings).stg_timezone : machineZone());
   const engine: Engine = openEngine({
-    problems: [() => loginProblems(budget.attack)],
+    problems: [
+      () => loginProblems(budget.attack),
+      () => eventLoop.problems,
+      () => webhooks.problems,
+      () => channels.problems,
+      () => trends.problems(engine.world.facts, now()),
+      () => lateTasks.problems,
+      () => memoryProblems(engine.world.facts),
+    ],
     resources: parts.resources ?? catalogue,
     stepKinds,
     subsystems: parts.subsystems ?? subsystems,
-    rules: [portRule(parts.listen), domainRule, sambaDomainRule, jailsStay, jailsKeepAddresses],
+    rules: [portRule(parts.listen, endpointsOf), domainRule, sambaDomainRule, jailsStay, jailsKeepAddresses],
     accesses,
     host,
     store,
@@ -118,10 +174,18 @@ export async function openApp(parts: AppParts): Promise<App> {
     now,
     passwords,
     version,
-    // The daemon's process has the time zone of a real machine, but not that of a virtual one.
-    ...(host.kind === 'virtual' && { zone: () => engine.world.view.only(systemSettings).stg_timezone }),
+    zone,
     ...(parts.progressed && { progressed: parts.progressed }),
     ...(parts.patience !== undefined && { patience: parts.patience }),
+  });
+  const trends = new DiskTrends();
+  const lateTasks = new LateTasks({
+    view: () => engine.world.view,
+    facts: () => engine.world.facts,
+    now,
+    zone,
+    lastEnded: () => engine.jobs.lastEnded,
+    runs: (subject) => engine.jobs.list(runsToRead, subject),
   });
   const start = { actor: 'holdfast', request: 'start' };
 
@@ -137,21 +201,60 @@ export async function openApp(parts: AppParts): Promise<App> {
   let first = isFirst ? await passwords.hash(password) : undefined;
   let newPassword: string | undefined;
 
-  // Only the account with uid 0 can log in (gaps 1.1), unless it is locked or has no password.
-  const hashOf = (name: string) => {
-    if (first !== undefined && name === 'root') return first.unix;
+  // The account with uid 0 is the administrator (gaps 1.1), unless it is locked or has no password. Others can be given
+  // rights.
+  const people = new People(
+    () => engine.world.view,
+    now,
+    (name, password) => host.accounts.directoryAccepts(name, password),
+  );
+  const secondFactors = new SecondFactors(engine, () => engine.world.view.only(networkSettings).gc_hostname);
+  const accountOf = (name: string): Account | undefined => {
+    if (first !== undefined && name === 'root') return ofRoot(name, first.unix);
     const record = root();
-    return record?.bsdusr_username === name && !record.bsdusr_locked ? record.bsdusr_unixhash : undefined;
+    const account =
+      record?.bsdusr_username !== name
+        ? people.account(name)
+        : record.bsdusr_locked
+          ? undefined
+          : { id: record.id, ...ofRoot(name, record.bsdusr_unixhash) };
+    const factor = account?.id === undefined ? undefined : secondFactors.factorOf(account.id);
+    return account && { ...account, factor };
   };
+  const ofAdministrator = new WeakSet<Socket>();
+  const sessions = new Sessions(accountOf, now);
+  const isKnown = (name: string) =>
+    engine.world.view.find(user, 'bsdusr_username', name) !== undefined ||
+    engine.world.view.find(keyRecord, 'name', name) !== undefined ||
+    people.account(name) !== undefined;
+  const audit = store.openAudit({
+    ...parts.audit,
+    now,
+    copy: parts.audit?.copies === true ? (entry) => log.info({ audit: entry }, 'audit') : undefined,
+    failed: (error) => log.error({ error }, 'audit: the log could not be written'),
+  });
+  await noteUnanswered(audit, store);
   const keyUses = new LastUses(store, log);
   const keyRing = new KeyRing(() => engine.world.view, keyUses, now);
-  const authenticator = new Authenticator(passwords, hashOf, {
+  const authenticator = new Authenticator(passwords, accountOf, {
     now,
     keys: { isToken, admit: (key) => keyRing.admit(key) },
+    sessions,
+    local: (socket) =>
+      ofAdministrator.has(socket)
+        ? { name: root()?.bsdusr_username ?? 'root', id: 'root', credential: { kind: 'socket' } }
+        : undefined,
     budget,
     refused: (login) => {
       log.warn(login, 'login refused');
       engine.events.emit('login.refused', login);
+      const { account, address, reason, refused: count } = login;
+      // People type passwords into the field of the name: only names that exist are stored.
+      const actor = isKnown(account) ? account : '';
+      audit.append({
+        ...{ at: new Date(now()).toISOString(), actor, credential: '', address, method: '', path: reason },
+        ...{ status: 401, request: '', count },
+      });
     },
   });
   const mailer = new Mailer({
@@ -160,9 +263,39 @@ export async function openApp(parts: AppParts): Promise<App> {
     keeps: host.kind === 'virtual' && parts.sendsMail !== true,
     unverified: parts.unverifiedMail ?? [],
   });
+  const webhooks: Deliveries = new Deliveries({
+    view: () => engine.world.view,
+    events: engine.events,
+    store: store.webhooks,
+    log,
+    now,
+    keeps: host.kind === 'virtual' && parts.sendsWebhooks !== true,
+  });
+  const history = new Recorder({
+    store: parts.history && new HistoryFile(parts.history.folder, log),
+    read: () => host.statistics.read(),
+    surroundings: surroundingsOf,
+    world: () => engine.world,
+    log,
+    now,
+  });
+  const channels: Notifier = new Notifier({
+    view: () => engine.world.view,
+    problems: () => engine.problems,
+    events: engine.events,
+    store: store.channels,
+    log,
+    now,
+    zone,
+    hostname: () => engine.world.view.only(networkSettings).gc_hostname,
+    keeps: host.kind === 'virtual' && parts.sendsWebhooks !== true,
+    ...(parts.settles !== undefined && { settles: parts.settles }),
+  });
   const notices = new NotificationIntake(engine, mailer, log, now);
   let watch: AlertWatch | undefined;
   let poolBackups: PoolBackups | undefined;
+  const requestTimes = new Distribution([0.01, 0.05, 0.1, 0.5, 1, 5, 30]);
+  const jobCounts = new JobCounts(engine.events);
   const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };
   const server = buildServer({
     engine,
@@ -171,18 +304,44 @@ export async function openApp(parts: AppParts): Promise<App> {
     profile,
     version,
     management,
+    bin: { takesFromDocument: (view) => binSettingsOf(view).for_document, keep: keepInBin },
     services: {
       engine,
       subsystems: parts.subsystems ?? subsystems,
       backupFiles: backupFilesOf(engine),
+      fileSecrets: store.fileSecrets,
       mail: mailer,
+      webhooks,
+      history,
+      channels,
       issueToken: () => authenticator.issueToken(),
       keyUses,
+      sessions,
+      secondFactors,
+      audit,
+      daemon: { version, eventLoop: () => eventLoop.report },
     },
     shown,
     connections,
     limits: bounds,
     names,
+    challengeAnswer: (path) => challengeAnswer(path, challenges),
+    console: parts.console ?? noConsole,
+    metrics: (format) =>
+      exposition(
+        families,
+        {
+          ...engine.world,
+          ...{ now: now(), version, zone: zone(), condition: engine.condition, jobs: engine.jobs, jobCounts },
+          ...{ requests: requestTimes, connections: connections.count, eventLoop: eventLoop.report },
+        },
+        format,
+      ),
+    requestTimes,
+    audited: (entry) => {
+      const revision = store.numberOf(entry.request);
+      audit.append({ at: new Date(now()).toISOString(), ...entry, ...(revision !== undefined && { revision }) });
+    },
   });
   await server.ready();
   answer = (request, response) => server.routing(request, response);
@@ -194,6 +353,16 @@ export async function openApp(parts: AppParts): Promise<App> {
     },
     notices,
     mailer,
+    history,
+    localServer() {
+      const local = createServer((request, response) => server.routing(request, response));
+      local.on('connection', (socket) => {
+        ofAdministrator.add(socket);
+        shown.set(socket, performance.now());
+        connections.add(socket);
+      });
+      return local;
+    },
     async begin() {
       await engine.begin();
       const hashes = first;
@@ -204,6 +373,10 @@ export async function openApp(parts: AppParts): Promise<App> {
         if (parts.rootPassword === undefined) newPassword = password;
       }
       first = undefined;
+      if (parts.longestTurn !== undefined) eventLoop.begin();
+      webhooks.begin();
+      if (parts.history?.samples === true) history.begin();
+      channels.begin();
       if (parts.watchesAlerts === true) watch = new AlertWatch(engine, mailer, log);
       if (parts.backsUpFrom !== undefined)
         poolBackups = new PoolBackups({
@@ -216,7 +389,11 @@ export async function openApp(parts: AppParts): Promise<App> {
     },
     async close() {
       await server.close();
+      eventLoop.end();
       keyUses.write();
+      await webhooks.close();
+      await history.close();
+      await channels.close();
       await watch?.close();
       await notices.close();
       await poolBackups?.close();
@@ -226,4 +403,24 @@ export async function openApp(parts: AppParts): Promise<App> {
       store.close();
     },
   };
+}
+
+/** Runs of a replication that are read to find the last that succeeded. */
+const runsToRead = 200;
+
+/** The password of root may be shorter than others, because it was set by an earlier version. */
+function ofRoot(name: string, hash: string): Account {
+  return { hash, least: 0, admit: () => ({ name, id: 'root', credential: { kind: 'password' } }) };
+}
+
+/**
+ * The log gets an entry with the answer. A revision whose answer it lacks, because the daemon was killed in between or a
+ * job made it after the answer, gets one at the next start, with the status 0.
+ */
+async function noteUnanswered(audit: AuditLog, store: Store): Promise<void> {
+  const known = (await audit.list(1000, {})).flatMap(({ revision }) => revision ?? []);
+  if (known.length === 0) return;
+  for (const { number: revision, at, actor, request } of store.revisionsAfter(Math.max(...known)))
+    if (actor !== byDaemon.actor)
+      audit.append({ at, actor, credential: '', address: '', method: '', path: '', status: 0, request, revision });
 }

@@ -1,4 +1,5 @@
 import { isSupportedNode } from './cli/node-version.ts';
+import { version } from './cli/version.ts';
 
 // Checked first: an older Node would fail while it loads the rest, with an error that hides the cause.
 if (!isSupportedNode(process.versions.node)) {
@@ -6,5 +7,10 @@ if (!isSupportedNode(process.versions.node)) {
   process.stderr.write(`Holdfast requires Node 22.18 or later, got ${node}. bin/start installs its own.\n`);
   process.exit(2);
 }
-const { run } = await import('./cli/run.ts');
-await run(process.argv);
+// Each command loads only what it uses: the server is many times as large as all others together.
+const [word = 'serve'] = process.argv.slice(2);
+const ofServer = ['serve', 'notify', 'recover', 'password', 'audit', 'release', 'plugin'];
+if (word === '--version' || word === '-V') process.stdout.write(`${version()}\n`);
+else if (word.startsWith('-') || ofServer.includes(word))
+  await (await import('./cli/run.ts')).run(process.argv, version());
+else await (await import('./cli/client/start.ts')).start(process.argv.slice(2), version);
