@@ -6,6 +6,10 @@
 import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { catalogue, management } from '../src/areas/index.ts';
+import { completionScripts } from '../src/cli/client/completion.ts';
+import { manualPages } from '../src/cli/client/manual.ts';
+import { vocabularyOf } from '../src/engine/declare/vocabulary.ts';
 import { lines } from '../src/lib/text.ts';
 import { bundle, root } from './bundle.ts';
 
@@ -15,6 +19,7 @@ const home = `${tree}/usr/lib/holdfast`;
 /** Programs that the daemon controls. It also starts without the recommended ones and reports which are missing. */
 const depends = [
   'adduser',
+  'e2fsprogs',
   'hostname',
   'iproute2',
   'iputils-ping',
@@ -27,6 +32,7 @@ const depends = [
 ];
 const recommends = [
   'apache2-bin',
+  'avahi-daemon',
   'chrony',
   'cron',
   'curl',
@@ -41,6 +47,7 @@ const recommends = [
   'libnss-winbind',
   'libpam-ldapd',
   'libpam-winbind',
+  'libsasl2-modules-gssapi-mit',
   'lldpd',
   'lz4',
   'netatalk',
@@ -113,6 +120,11 @@ await put(
   lines('#!/bin/sh', 'exec /usr/lib/holdfast/bin/node /usr/lib/holdfast/dist/holdfast.mjs "$@"'),
   0o755,
 );
+for (const [name, page] of manualPages(vocabularyOf(catalogue, management), version))
+  await put(`/usr/share/man/man${name.at(-1)}/${name}`, page);
+await put('/usr/share/bash-completion/completions/holdfast', completionScripts.bash);
+await put('/usr/share/zsh/vendor-completions/_holdfast', completionScripts.zsh);
+await put('/usr/share/fish/vendor_completions.d/holdfast.fish', completionScripts.fish);
 await put('/usr/lib/systemd/system/holdfast.service', await readFile(`${root}/packaging/holdfast.service`, 'utf8'));
 await put('/etc/holdfast/holdfast.conf', await readFile(`${root}/packaging/holdfast.conf`, 'utf8'), 0o600);
 await put(

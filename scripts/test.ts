@@ -20,13 +20,15 @@ import {
   tiers,
 } from './test/tiers.ts';
 
-const usage = `bin/test [TIER…] [FILE…] [--record] | --list
+const usage = `bin/test [TIER…] [FILE…] [--record] [--minutes N] | --list
 
 Runs every tier of tests that this machine can run, or only these tiers and files.
 Tiers: ${tiers.map(({ name }) => name).join(', ')}.
 
   --list    show the test files of each tier, with the seconds that each took when that was last recorded
   --record  write the seconds that each file takes in this run to test/durations.json
+  --minutes N
+            end the run after N minutes: what has not ended by then has failed
 `;
 
 /** How many of the slowest files are listed. */
@@ -43,11 +45,20 @@ const room = Math.max(1, Math.min(availableParallelism() * 1.3, freemem() / memo
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-function readWords(): { readonly selection: Selection; readonly list: boolean; readonly record: boolean } {
+interface Words {
+  readonly selection: Selection;
+  readonly list: boolean;
+  readonly record: boolean;
+  /** How long the run may take. */
+  readonly minutes: number;
+}
+
+function readWords(): Words {
   const { values, positionals } = parseArgs({
     options: {
       list: { type: 'boolean', default: false },
       record: { type: 'boolean', default: false },
+      minutes: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
     allowPositionals: true,
@@ -56,6 +67,8 @@ function readWords(): { readonly selection: Selection; readonly list: boolean; r
     print(usage);
     process.exit(0);
   }
+  const minutes = Number(values.minutes ?? Number.POSITIVE_INFINITY);
+  if (!(minutes > 0)) throw new Error(`Expected a number of minutes above 0, got --minutes ${values.minutes}.`);
   const names = tiers.map(({ name }) => name).filter((name) => positionals.includes(name));
   const others = positionals.filter((word) => !tiers.some(({ name }) => name === word));
   const found = others.map((word) => ({ word, file: findFile(word) }));
@@ -69,6 +82,7 @@ function readWords(): { readonly selection: Selection; readonly list: boolean; r
     selection: { tiers: selected, files: found.flatMap(({ file }) => file ?? []) },
     list: values.list,
     record: values.record,
+    minutes,
   };
 }
 
@@ -125,11 +139,15 @@ function report({ job, seconds, statements, failure }: Outcome): void {
  * Runs each file that failed once more, alone. A file that then passes is flaky: a defect, which the report counts and
  * names.
  */
-async function again(failed: readonly Outcome[]): Promise<readonly Outcome[]> {
+async function again(failed: readonly Outcome[], end: number): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const { job } of failed) {
+  for (const { job, seconds } of failed) {
+    if (performance.now() + seconds * 1000 > end) {
+      print(`── not run again, for want of time: ${job.name}`);
+      continue;
+    }
     print(`── running again, alone: ${job.name}`);
-    const outcome = await runJob(job);
+    const outcome = await runJob(job, end);
     report(outcome);
     outcomes.push(outcome);
   }
@@ -180,18 +198,22 @@ function recordDurations(outcomes: readonly Outcome[]): void {
 }
 
 async function main(): Promise<number> {
-  const { selection, list, record } = readWords();
+  const { selection, list, record, minutes } = readWords();
   if (list) {
     listFiles();
     return 0;
   }
   const start = performance.now();
+  const end = start + minutes * 60_000;
   process.chdir(root);
   const jobs = jobsOf(possible(selection), scratchFolder());
   if (jobs.length === 0) return 77;
-  const first = await runAll(jobs, room, report);
+  const first = await runAll(jobs, room, report, end);
   const failed = first.filter(({ failure }) => failure !== undefined);
-  const second = await again(failed.filter(({ job, seconds }) => job.isTest && seconds > 0));
+  const second = await again(
+    failed.filter(({ job, seconds }) => job.isTest && seconds > 0),
+    end,
+  );
   const mended = new Set(second.filter(({ failure }) => failure === undefined).map(({ job }) => job.name));
   const outcomes = first.map((outcome) => second.find(({ job }) => job === outcome.job) ?? outcome);
   if (record) recordDurations(outcomes);

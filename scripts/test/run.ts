@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { isObject } from '../../src/lib/json.ts';
-import { mark, type Statement } from './reporter.ts';
+import { mark, type Statement, type SuiteEnd } from './reporter.ts';
 import { type Job, next } from './schedule.ts';
 import { root } from './tiers.ts';
 
@@ -17,14 +17,14 @@ export interface Outcome {
 const shownOutput = 20_000;
 
 /**
- * Runs jobs in parallel until all have ended or can no longer run, and reports each as it ends. A job fails when one
- * that
- * it needs has failed.
+ * Runs jobs in parallel until all have ended or can no longer run, and reports each as it ends, and each file of a
+ * batch. A job fails when one that it needs has failed, and when it has not ended at `end` (in `performance.now()`).
  */
 export async function runAll(
   jobs: readonly Job[],
   room: number,
   ended: (outcome: Outcome) => void,
+  end = Number.POSITIVE_INFINITY,
 ): Promise<readonly Outcome[]> {
   const waiting = [...jobs];
   const running = new Map<Job, Promise<void>>();
@@ -44,9 +44,11 @@ export async function runAll(
   };
   const start = (job: Job) => {
     waiting.splice(waiting.indexOf(job), 1);
-    const finished = runJob(job).then((outcome) => {
+    const finished = (
+      job.parts === undefined ? runJob(job, end).then((one) => [one]) : runBatch(job, job.parts, end)
+    ).then((ended) => {
       running.delete(job);
-      settle(outcome);
+      for (const outcome of ended) settle(outcome);
     });
     running.set(job, finished);
   };
@@ -70,9 +72,49 @@ export async function runAll(
   return outcomes;
 }
 
+/** How a process has ended. */
+interface Ending {
+  readonly seconds: number;
+  readonly output: string;
+  /** Undefined when it ended with 0. */
+  readonly reason: string | undefined;
+}
+
 /** Runs one job to its end. */
-export function runJob(job: Job): Promise<Outcome> {
+export async function runJob(job: Job, end = Number.POSITIVE_INFINITY): Promise<Outcome> {
+  const { seconds, output, reason } = await runProcess(job, end);
+  const { statements, rest } = readOutput(output);
+  return { job, seconds, statements, failure: failureOf(job, statements, reason, rest) };
+}
+
+/** Runs a batch to its end. A file that did not get to its end in it has failed. */
+export async function runBatch(
+  batch: Job,
+  parts: readonly Job[],
+  end = Number.POSITIVE_INFINITY,
+): Promise<readonly Outcome[]> {
+  const { seconds, output, reason } = await runProcess(batch, end);
+  const { suites, rest } = readSuites(output);
+  // An error outside of all tests belongs to no file, so it fails each of them. Alone, the others pass then.
+  const isExplained = suites.some(({ statements }) => statements.some(({ passed }) => !passed));
+  return parts.map((job) => {
+    const suite = suites.find(({ name }) => name === job.name);
+    if (suite === undefined)
+      return { job, seconds, statements: [], failure: failureOf(job, [], reason ?? 'It did not run.', rest) };
+    const { statements } = suite;
+    return {
+      job,
+      seconds: suite.seconds,
+      statements,
+      failure: failureOf(job, statements, isExplained ? undefined : reason, rest),
+    };
+  });
+}
+
+function runProcess(job: Job, latest: number): Promise<Ending> {
   const start = performance.now();
+  const left = (latest - start) / 1000;
+  if (left <= 0) return Promise.resolve({ seconds: 0, output: '', reason: 'The time of the run was over before.' });
   const [program, ...argv] = job.command;
   // With NODE_TEST_CONTEXT set, `node --test` would report in its internal format for child processes.
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
@@ -97,20 +139,18 @@ export function runJob(job: Job): Promise<Outcome> {
     const timer = setTimeout(() => {
       late = true;
       end();
-    }, job.limit * 1000);
+    }, Math.min(job.limit, left) * 1000);
     const interrupted = () => void end();
     process.once('exit', interrupted);
     const finish = (ending: string | undefined) => {
       clearTimeout(timer);
       process.removeListener('exit', interrupted);
-      const { statements, rest } = readOutput(output);
-      const reason = late ? `It did not end within ${job.limit} s.` : ending;
-      resolve({
-        job,
-        seconds: (performance.now() - start) / 1000,
-        statements,
-        failure: failureOf(job, statements, reason, rest),
-      });
+      const reason = !late
+        ? ending
+        : left < job.limit
+          ? `It had not ended after ${Math.round(left)} s, when the time of the run was over.`
+          : `It did not end within ${job.limit} s.`;
+      resolve({ seconds: (performance.now() - start) / 1000, output, reason });
     };
     child.on('error', (error) => finish(error.message));
     child.on('close', (status, signal) => finish(status === 0 ? undefined : `It ended with ${status ?? signal}.`));
@@ -137,22 +177,45 @@ function failureOf(
 
 /** Separates the reports from the other output of a job. */
 export function readOutput(output: string): { readonly statements: readonly Statement[]; readonly rest: string } {
-  const [first = '', ...parts] = output.split(mark);
-  const statements: Statement[] = [];
-  const rest = parts.map((part) => {
-    const end = part.indexOf('\n');
-    const statement = readStatement(part.slice(0, end));
-    if (statement !== undefined) statements.push(statement);
-    return statement === undefined ? part : part.slice(end + 1);
-  });
-  return { statements, rest: first + rest.join('') };
+  const { suites, statements, rest } = readSuites(output);
+  return { statements: [...suites.flatMap((suite) => suite.statements), ...statements], rest };
 }
 
-function readStatement(line: string): Statement | undefined {
+interface Suite {
+  readonly name: string;
+  readonly seconds: number;
+  readonly statements: readonly Statement[];
+}
+
+/** The outermost suites that have ended, each with the statements before its end, and the statements after the last. */
+function readSuites(output: string): {
+  readonly suites: readonly Suite[];
+  readonly statements: readonly Statement[];
+  readonly rest: string;
+} {
+  const [first = '', ...parts] = output.split(mark);
+  const suites: Suite[] = [];
+  let statements: Statement[] = [];
+  const rest = parts.map((part) => {
+    const end = part.indexOf('\n');
+    const report = readReport(part.slice(0, end));
+    if (report === undefined) return part;
+    if ('passed' in report) statements.push(report);
+    else {
+      suites.push({ name: report.suite, seconds: report.seconds, statements });
+      statements = [];
+    }
+    return part.slice(end + 1);
+  });
+  return { suites, statements, rest: first + rest.join('') };
+}
+
+function readReport(line: string): Statement | SuiteEnd | undefined {
   try {
     const report: unknown = JSON.parse(line);
     if (!isObject(report)) return undefined;
-    const { name, passed, skipped, seconds, failure } = report;
+    const { name, suite, passed, skipped, seconds, failure } = report;
+    if (typeof suite === 'string') return { suite, seconds: Number(seconds) };
     return {
       name: String(name),
       passed: passed === true,

@@ -12,6 +12,8 @@ export interface Job {
   readonly seconds: number;
   /** Seconds after which it is ended. */
   readonly limit: number;
+  /** For a batch of files, the job that would run each of them alone, named by its file. */
+  readonly parts?: readonly Job[];
   /** Whether it runs tests and reports them; otherwise it is a preparation or a check. */
   readonly isTest: boolean;
 }

@@ -8,7 +8,7 @@ import type { Job } from './schedule.ts';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 export const durationsFile = `${root}/test/durations.json`;
 
-export type TierName = 'check' | 'code' | 'machine' | 'pc';
+export type TierName = 'check' | 'code' | 'browser' | 'machine' | 'pc';
 
 interface Tier {
   readonly name: TierName;
@@ -23,7 +23,12 @@ export const tiers: readonly Tier[] = [
   {
     name: 'code',
     title: 'renderers, engine, contract, conventions, crash and end to end on the virtual host',
-    files: 'test/!(lab|pc)/**/*.test.ts',
+    files: 'test/!(browser|lab|pc)/**/*.test.ts',
+  },
+  {
+    name: 'browser',
+    title: 'the console in Chromium, against the virtual host',
+    files: 'test/browser/*.test.ts',
   },
   {
     name: 'machine',
@@ -44,10 +49,15 @@ export function filesOf({ files }: Tier): readonly string[] {
 
 /** Why this machine cannot run a tier; undefined when it can. */
 export function obstacle(name: TierName): string | undefined {
-  if (name !== 'machine' && name !== 'pc') return undefined;
-  const { status, stdout, error } = spawnSync(`${root}/lab/can-run`, { encoding: 'utf8' });
+  if (name === 'check' || name === 'code') return undefined;
+  // The browser is unpacked by the first run.
+  const program = name === 'browser' ? 'lab/browser' : 'lab/can-run';
+  const { status, stdout, error } = spawnSync(`${root}/${program}`, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   if (status === 0) return undefined;
-  return error?.message ?? (stdout.trim() || `lab/can-run ended with ${status}`);
+  return error?.message ?? (stdout.trim() || `${program} ended with ${status}`);
 }
 
 /** Seconds that each file took when the durations were last recorded. */
@@ -66,13 +76,13 @@ export function findFile(word: string): { readonly tier: TierName; readonly file
 }
 
 /** Seconds for a file without a recorded duration: an average, so that it runs neither first nor last. */
-const unknownSeconds: Readonly<Record<TierName, number>> = { check: 10, code: 5, machine: 90, pc: 150 };
+const unknownSeconds: Readonly<Record<TierName, number>> = { check: 10, code: 5, browser: 40, machine: 90, pc: 150 };
 
 /** Cores that a file keeps busy. A test machine has one processor, which is idle more than half of the time. */
-const loads: Readonly<Record<TierName, number>> = { check: 1, code: 1, machine: 0.45, pc: 1 };
+const loads: Readonly<Record<TierName, number>> = { check: 1, code: 1, browser: 2, machine: 0.45, pc: 1 };
 
 /** Seconds after which a file is ended: four times the longest duration in its tier on busy cores. */
-const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, machine: 1500, pc: 1500 };
+const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, browser: 300, machine: 1500, pc: 1500 };
 
 const nodeTest = ['node', '--test-reporter=./scripts/test/reporter.ts', '--test-reporter-destination=stdout'] as const;
 
@@ -80,9 +90,23 @@ const nodeTest = ['node', '--test-reporter=./scripts/test/reporter.ts', '--test-
 const needsOf: Readonly<Record<TierName, readonly string[]>> = {
   check: [],
   code: [],
+  browser: [],
   machine: ['first start'],
   pc: ['first start', 'pc image'],
 };
+
+/** Test files that start programs of the project as processes, with the bundle of them. */
+const startPrograms = /^test\/(crash\/|e2e\/notices\.)/;
+
+/**
+ * Test files that do not run in a batch: they start processes, change their own, keep both cores busy, or do not let the
+ * runner follow what happens in them (`test/support/untracked.ts`).
+ */
+const alone =
+  /^test\/(cli|crash|fuzz|property|scripts|conventions\/(law|bad-input)|host\/linux\/(runner|replication|tree))\b/;
+
+/** Recorded seconds of a file that runs in a batch, and of all files of one. */
+const batched = { file: 10, all: 40 } as const;
 
 interface Preparation {
   readonly name: string;
@@ -94,6 +118,7 @@ interface Preparation {
 }
 
 const preparations: readonly Preparation[] = [
+  { name: 'bundle', command: ['node', 'scripts/test/bundle.ts'], needs: [], seconds: 2, limit: 120 },
   { name: 'package', command: ['node', 'scripts/package.ts'], needs: [], seconds: 8, limit: 300 },
   { name: 'image', command: ['lab/build'], needs: [], seconds: 100, limit: 2700 },
   { name: 'layer', command: ['lab/layer'], needs: ['package', 'image'], seconds: 4, limit: 300 },
@@ -109,6 +134,13 @@ const preparations: readonly Preparation[] = [
 
 const checks: readonly Preparation[] = [
   { name: 'types', command: ['tsc', '--noEmit'], needs: [], seconds: 10, limit: limits.check },
+  {
+    name: 'types of the console',
+    command: ['tsc', '--noEmit', '-p', 'src/console'],
+    needs: [],
+    seconds: 5,
+    limit: limits.check,
+  },
   { name: 'lint and format', command: ['biome', 'check', '.'], needs: [], seconds: 5, limit: limits.check },
 ];
 
@@ -129,19 +161,24 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
   ];
   const tests = chosen.map(({ tier, file }): Job => {
     const isEnclosed = tier === 'machine' || tier === 'pc';
+    const isBundled = startPrograms.test(file);
     return {
       name: file,
       tier,
       command: isEnclosed ? ['lab/enclosed', ...nodeTest, file] : [...nodeTest, file],
       // An enclosed file has its own /tmp; the others write thousands of small files, which should be in memory.
-      environment: isEnclosed ? {} : { TMPDIR: scratch, HOLDFAST_TEST_RUN: scratch },
-      needs: needsOf[tier],
+      environment: isEnclosed
+        ? {}
+        : { TMPDIR: scratch, HOLDFAST_TEST_RUN: scratch, ...(isBundled && { HOLDFAST_TEST_BUNDLE: 'yes' }) },
+      needs: isBundled ? ['bundle'] : needsOf[tier],
       load: loads[tier],
       seconds: durations.get(file) ?? unknownSeconds[tier],
       limit: limits[tier],
       isTest: true,
     };
   });
+  const isWhole = selection.tiers.includes('code');
+  const small = (job: Job) => isWhole && job.tier === 'code' && job.seconds <= batched.file && !alone.test(job.name);
   const plain =
     (tier: string) =>
     (preparation: Preparation): Job => ({ ...preparation, tier, environment: {}, load: 1, isTest: false });
@@ -152,6 +189,35 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
   return [
     ...(selection.tiers.includes('check') ? checks.map(plain('check')) : []),
     ...preparations.filter(({ name }) => needed.has(name)).map(plain('prepare')),
-    ...tests,
+    ...tests.filter((job) => !small(job)),
+    ...batchesOf(tests.filter(small)),
   ];
+}
+
+/** Puts jobs of one file each into batches, in their order. */
+function batchesOf(jobs: readonly Job[]): readonly Job[] {
+  const batches: Job[][] = [];
+  let seconds = Number.POSITIVE_INFINITY;
+  for (const job of jobs) {
+    if (seconds + job.seconds > batched.all) {
+      batches.push([]);
+      seconds = 0;
+    }
+    batches.at(-1)?.push(job);
+    seconds += job.seconds;
+  }
+  return batches.flatMap((parts): readonly Job[] => {
+    const [first] = parts;
+    if (first === undefined) return [];
+    const files = parts.map(({ name }) => name);
+    return [
+      {
+        ...first,
+        name: `${parts.length} files from ${first.name} on`,
+        command: [...nodeTest, 'scripts/test/batch.ts', ...files],
+        seconds: parts.reduce((sum, job) => sum + job.seconds, 0),
+        parts,
+      },
+    ];
+  });
 }
