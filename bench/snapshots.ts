@@ -87,6 +87,17 @@ try {
     if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
     return answer.arrayBuffer();
   };
+  /** Reads NDJSON without keeping it. */
+  const lines = async (path: string) => {
+    const answer = await fetch(`${url}/api/v1.0/${path}`, {
+      headers: { authorization, accept: 'application/x-ndjson' },
+    });
+    let bytes = 0;
+    for await (const chunk of answer.body ?? []) bytes += chunk.length;
+    if (answer.status !== 200 || bytes < count * 20)
+      throw new Error(`${path} answered ${answer.status}, ${bytes} bytes`);
+  };
+  const resident = () => Math.round(process.memoryUsage.rss() / 1024 ** 2);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   print(`start with ${count} snapshots: ${milliseconds.toFixed(0)} ms`);
   // The first check of a password is slow by design.
@@ -99,6 +110,15 @@ try {
   const all = send('storage/snapshot/?limit=0');
   print(`a page while all are sent:    ${await timed(20, () => send('storage/snapshot/'))}`);
   await all;
+  print(`a filtered page:              ${await timed(10, () => send('storage/snapshot/?filter=name%3Dauto-9'))}`);
+  print(`the first page of an order:   ${await timed(5, () => send('storage/snapshot/?order=-name'))}`);
+  print(`all as NDJSON:                ${await timed(3, () => lines('storage/snapshot/'))}`);
+  const before = resident();
+  let most = 0;
+  const sampling = setInterval(() => (most = Math.max(most, resident())), 5);
+  for (let round = 0; round < 5; round += 1) await lines('storage/snapshot/?filter=name!%3Dauto-9');
+  clearInterval(sampling);
+  print(`memory while they are sent:   ${before} MiB before, at most ${most} MiB, after it ${resident()} MiB`);
   let n = 0;
   print(
     `creating one:                  ${await timed(5, () => send('storage/snapshot/', { method: 'POST', body: JSON.stringify({ dataset: 'tank/d7', name: `made-${n++}` }) }))}`,
