@@ -1,4 +1,5 @@
 import { isObject } from '../../src/lib/json.ts';
+import { messageOf } from '../../src/lib/text.ts';
 
 export interface ApiAnswer {
   readonly status: number;
@@ -11,11 +12,26 @@ export interface ApiAnswer {
 /** A client of the API like a script, with Basic authentication and JSON. */
 export class Api {
   readonly url: string;
-  readonly #authorization: string;
+  readonly #credential: Readonly<Record<string, string>>;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(url: string, credentials: { readonly user: string; readonly password: string }) {
+  /** Requests fail when the signal is aborted: those to a machine without power would wait for minutes. */
+  constructor(
+    url: string,
+    credentials: { readonly user: string; readonly password: string } | { cookie: string },
+    signal?: AbortSignal,
+  ) {
     this.url = url;
-    this.#authorization = `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}`;
+    this.#signal = signal;
+    this.#credential =
+      'cookie' in credentials
+        ? { cookie: credentials.cookie, origin: url }
+        : { authorization: `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}` };
+  }
+
+  /** The same server with the cookie of a session, as a page of the server sends it. */
+  inSession(cookie: string): Api {
+    return new Api(this.url, { cookie });
   }
 
   /** `path` is below the root of the API unless it begins with a slash. */
@@ -26,19 +42,30 @@ export class Api {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<ApiAnswer> {
     const address = path.startsWith('/') ? `${this.url}${path}` : `${this.url}/api/v1.0/${path}`;
-    const answer = await fetch(address, {
-      method,
-      redirect: 'manual',
-      headers: { authorization: this.#authorization, 'content-type': 'application/json', ...headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, text, json: parsed(text) };
+    const started = performance.now();
+    try {
+      const answer = await fetch(address, {
+        method,
+        redirect: 'manual',
+        ...(this.#signal && { signal: this.#signal }),
+        headers: { ...this.#credential, 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      return { status: answer.status, headers: answer.headers, text, json: parsed(text) };
+    } catch (error) {
+      // `fetch failed` alone says nothing.
+      if (!(error instanceof TypeError)) throw error;
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      throw new TypeError(`${method} ${address}: no answer after ${seconds} s: ${messageOf(error.cause ?? error)}`, {
+        cause: error,
+      });
+    }
   }
 
   /** Opens a stream, and returns when it has begun. */
   open(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-    return fetch(`${this.url}${path}`, { headers: { authorization: this.#authorization, ...headers } });
+    return fetch(`${this.url}${path}`, { headers: { ...this.#credential, ...headers } });
   }
 
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<ApiAnswer> {

@@ -7,6 +7,7 @@ import type { Engine, Log } from '../../src/engine/engine.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { backlog } from '../../src/host/ports/web.ts';
 import { openVirtualHost, type VirtualHost, type VirtualHostOptions } from '../../src/host/virtual/index.ts';
+import type { ConsoleFiles } from '../../src/http/console.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { Store } from '../../src/store/store.ts';
 import { programs } from '../../src/subsystems/index.ts';
@@ -55,10 +56,18 @@ export interface ApplianceOptions {
   /** Names of proxies in front of it. */
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
+  /** The files of the console; none by default. */
+  readonly console?: ConsoleFiles;
   /** Whether mail goes to the mail server instead of being kept. */
   readonly sendsMail?: boolean;
+  /** Whether posts go to webhooks instead of being kept. */
+  readonly sendsWebhooks?: boolean;
+  /** Milliseconds before channels report that a problem ended. */
+  readonly settles?: number;
   /** Mail servers whose certificate is not verified. */
   readonly unverifiedMail?: readonly string[];
+  /** Whether measurements are kept in the state folder. They are taken by `app.history.sample()` only. */
+  readonly keepsHistory?: boolean;
   /** Prepares the machine before Holdfast first starts. */
   readonly before?: (machine: VirtualHost) => Promise<void>;
   /** Wraps the host, for example to inject faults. */
@@ -89,9 +98,13 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     profile: options.profile ?? 'document',
     version: 'test',
     rootPassword,
+    ...(options.keepsHistory === true && { history: { folder, samples: false } }),
+    ...(options.console && { console: options.console }),
     ...(options.listen && { listen: options.listen }),
     ...(options.names && { names: options.names }),
     ...(options.sendsMail === true && { sendsMail: true }),
+    ...(options.sendsWebhooks === true && { sendsWebhooks: true }),
+    ...(options.settles !== undefined && { settles: options.settles }),
     ...(options.unverifiedMail && { unverifiedMail: options.unverifiedMail }),
     ...(options.limits && { limits: options.limits }),
   });

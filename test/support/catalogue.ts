@@ -236,20 +236,23 @@ async function keysOf(api: Api, resource: Resource): Promise<readonly string[]> 
 
 /** Calls that only read, or stage a file for a checker: they change nothing that the machine uses. */
 const harmless: Readonly<Record<string, readonly string[]>> = {
-  accounts: ['known', 'owned'],
+  accounts: ['known', 'owned', 'inDirectory', 'directoryAccepts'],
   bootEnvironments: ['list', 'pool'],
   commands: ['check'],
-  disks: ['list', 'failing'],
+  disks: ['list', 'failing', 'health'],
   domain: ['inquire', 'membership', 'answers'],
-  files: ['read', 'beginning', 'kind', 'mode', 'exposure', 'size', 'stage', 'discard'],
+  faults: ['list'],
+  files: ['read', 'readPrivate', 'beginning', 'folders', 'kind', 'mode', 'exposure', 'size', 'stage', 'discard'],
   jails: ['look'],
-  machine: ['zone', 'parameter', 'answersTime', 'updates', 'clockOffset'],
+  machine: ['zone', 'parameter', 'answersTime', 'updates', 'clockOffset', 'processesUsing', 'memory'],
   network: ['look', 'medium', 'routes'],
+  packages: ['origins'],
   plugins: ['look', 'lacking'],
   services: ['states'],
+  statistics: ['read'],
   targets: ['look', 'objections', 'differences', 'sessions'],
-  web: ['served'],
-  zfs: ['pools', 'datasets', 'snapshots', 'importable', 'isKey'],
+  web: ['served', 'isFree'],
+  zfs: ['pools', 'datasets', 'snapshots', 'importable', 'isKey', 'holds'],
 };
 
 export function isHarmless(call: string): boolean {

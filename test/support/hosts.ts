@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Host } from '../../src/host/ports/index.ts';
 import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
+import { VirtualServices } from '../../src/host/virtual/services.ts';
 import { programs } from '../../src/subsystems/index.ts';
 
 const GiB = 1024 ** 3;
@@ -16,6 +18,8 @@ export interface HostUnderTest {
   /** A domain that it reaches. */
   readonly domain?: DomainUnderTest;
   start(t: TestContext): Promise<Host>;
+  /** Ends the program of a service without Holdfast: as if it had exited by itself, or with an error. */
+  endProgram?(service: string, how: 'ended' | 'failed', host: Host): Promise<void>;
 }
 
 /** An Active Directory domain of another machine. */
@@ -96,4 +100,8 @@ export const virtual: HostUnderTest = {
     administrator: { name: 'Administrator', password: 'domain secret' },
   },
   start: (t) => virtualHost(t),
+  async endProgram(service, how, host) {
+    assert.ok(host.services instanceof VirtualServices);
+    host.services.end(service, how);
+  },
 };

@@ -95,7 +95,8 @@ export class AfpClient implements Disposable {
 
   /** Logs in as an account, by DHX2, or as a guest. Answers the error code. */
   async login(account?: Account): Promise<number> {
-    await this.#ask(dsi.open, Buffer.alloc(0));
+    const opened = await this.#ask(dsi.open, Buffer.alloc(0));
+    if (opened.code !== afpErrors.none) return opened.code;
     const begin = [Buffer.from([afp.login]), pascal('AFP3.4')];
     if (account === undefined) return (await this.#command(...begin, pascal('No User Authent'))).code;
     const { code, data } = await this.#command(...begin, pascal('DHX2'), pascal(account.name));

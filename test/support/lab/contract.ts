@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { withRequire } from '../../../scripts/bundle.ts';
 import type { DomainUnderTest } from '../hosts.ts';
 import { Machine } from './machine.ts';
 
@@ -27,6 +28,7 @@ async function packed(folder: string): Promise<string> {
     platform: 'node',
     format: 'esm',
     target: 'node22',
+    banner: { js: withRequire },
     logLevel: 'warning',
   });
   await cp(process.execPath, join(folder, 'node'), { dereference: true });

@@ -66,8 +66,8 @@ function packageFor(installation: Installation): Pick<MachineOptions, 'payload' 
   return { package: installation === 'started' ? 'started' : 'unpacked' };
 }
 
-export function apiOf(machine: Machine): Api {
-  return new Api(`http://${machine.address}:8080`, { user: 'root', password: rootPassword });
+export function apiOf(machine: Machine, signal?: AbortSignal): Api {
+  return new Api(`http://${machine.address}:8080`, { user: 'root', password: rootPassword }, signal);
 }
 
 /** Installs the package from its file, as an administrator does. */
@@ -79,12 +79,13 @@ export function installPackage(machine: Machine, settings: readonly string[] = [
  * Writes the settings, then installs the package, which starts the service. `dpkg` are the arguments that install or
  * configure it.
  */
+// An emulated machine computes so slowly that stalls of the daemon say nothing.
 async function install(machine: Machine, dpkg: string, settings: readonly string[]): Promise<void> {
   await machine.run(
     `
     systemctl is-system-running --wait >/dev/null || systemctl --failed
     mkdir -p /etc/holdfast
-    printf 'HOLDFAST_LISTEN=0.0.0.0:8080\\nHOLDFAST_ROOT_PASSWORD=${rootPassword}\\n${settings.map((line) => `${line}\\n`).join('')}' >/etc/holdfast/holdfast.conf
+    printf 'HOLDFAST_LISTEN=0.0.0.0:8080\\nHOLDFAST_ROOT_PASSWORD=${rootPassword}\\nHOLDFAST_STALL=10000\\n${settings.map((line) => `${line}\\n`).join('')}' >/etc/holdfast/holdfast.conf
     dpkg --force-confold ${dpkg} >/tmp/install.log 2>&1 || { cat /tmp/install.log; exit 1; }
     systemctl is-active --quiet holdfast || { cat /tmp/install.log; journalctl -u holdfast -n 40 --no-pager -o cat; exit 1; }`,
     { seconds: 400 },

@@ -1,0 +1,126 @@
+/** The console in a browser: Debian's Chromium, which lab/browser unpacks, against a virtual appliance. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { buildConsole } from '../../scripts/console.ts';
+import type { ConsoleFiles } from '../../src/http/console.ts';
+import { type Appliance, appliance, rootPassword } from './appliance.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+export interface Visited extends AsyncDisposable {
+  readonly box: Appliance;
+  readonly files: ConsoleFiles;
+  /** A window that has opened the console, before the sign-in. */
+  open(options?: BrowserContextOptions): Promise<Page>;
+  /** A window in which root is signed in. */
+  signedIn(options?: BrowserContextOptions): Promise<Page>;
+  /** What went wrong in a window: errors of scripts, and requests to elsewhere. */
+  readonly mishaps: readonly string[];
+}
+
+/**
+ * An appliance with pools, datasets, a share and a task, with the history in the new folder `measured` if there is one; or
+ * the one whose state is in `folder`, as it is.
+ */
+export async function visited(folder?: string, measured?: string): Promise<Visited> {
+  const files = await buildConsole();
+  const box = await appliance({
+    console: files,
+    ...(folder !== undefined && { folder }),
+    ...(measured !== undefined && { folder: measured, keepsHistory: true }),
+  });
+  const { api } = box;
+  if (folder === undefined) await furnish(box);
+  const { status, stdout } = spawnSync(`${root}/lab/browser`, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status !== 0) throw new Error(stdout);
+  const browser: Browser = await chromium.launch({ executablePath: stdout.trim(), args: ['--no-sandbox'] });
+  const mishaps: string[] = [];
+  const open = async (options: BrowserContextOptions = {}) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.on('pageerror', (error) => void mishaps.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(api.url) && !request.url().startsWith('data:')) mishaps.push(request.url());
+    });
+    await page.goto(`${api.url}/`);
+    return page;
+  };
+  return {
+    ...{ box, files, mishaps, open },
+    async signedIn(options) {
+      const page = await open(options);
+      await signIn(page, rootPassword);
+      await page.getByRole('navigation').waitFor();
+      return page;
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await box[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function signIn(page: Page, password: string): Promise<void> {
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+async function furnish({ api }: Appliance): Promise<void> {
+  const layout = [
+    { vdevtype: 'raidz', disks: ['ada0', 'ada1', 'ada2'] },
+    { vdevtype: 'spare', disks: ['ada3'] },
+  ];
+  await api.expect(201, 'POST', 'storage/volume/', { volume_name: 'tank', layout });
+  await api.expect(201, 'POST', 'storage/volume/', {
+    ...{ volume_name: 'fast', layout: [{ vdevtype: 'mirror', disks: ['ada4', 'ada5'] }] },
+  });
+  for (const name of ['home', 'media', 'work'])
+    await api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name, ...(name === 'media' && { quota: '1G' }) });
+  await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_comment: 'Films and music' });
+  await api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/home'] });
+  await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  await api.expect(201, 'POST', 'tasks/cronjob/', {
+    ...{
+      cron_user: 'root',
+      cron_command: 'true',
+      cron_description: 'Rotate the keys',
+      cron_minute: '0',
+      cron_hour: '3',
+    },
+  });
+}
+
+/** Opens a page of the console by its address behind `#`, and waits until nothing is read any more. */
+export async function visit(page: Page, address: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
+  await page
+    .locator('main')
+    .getByText(/^(Reading|Opening) .*…$/)
+    .first()
+    .waitFor({ state: 'detached' });
+  await page.locator('main h1').first().waitFor();
+}
+
+/** What axe finds by the rules of WCAG 2.2 AA and its best practices. */
+export async function findings(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const found: unknown = await page.evaluate(
+    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+      .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
+  );
+  return Array.isArray(found) ? found.map(String) : [String(found)];
+}
+
+/** Stores a picture for the documentation, if HOLDFAST_PICTURES is set. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (process.env['HOLDFAST_PICTURES'] === undefined) return;
+  mkdirSync(`${root}/docs/pictures`, { recursive: true });
+  await page.screenshot({ path: `${root}/docs/pictures/${name}.png` });
+}

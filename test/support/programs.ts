@@ -1,0 +1,10 @@
+import { fileURLToPath } from 'node:url';
+
+/** A program of the project, by the path of its source: that of the bundle which bin/test has made, or the source. */
+function program(source: string, name: string): string {
+  const isBundled = process.env['HOLDFAST_TEST_BUNDLE'] !== undefined;
+  return fileURLToPath(new URL(`../../${isBundled ? `dist/test/${name}.mjs` : source}`, import.meta.url));
+}
+
+export const holdfast = program('src/main.ts', 'holdfast');
+export const fallingDaemon = program('test/crash/falling-daemon.ts', 'falling-daemon');
