@@ -4,11 +4,10 @@ import { once } from 'node:events';
 import { cp, rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Api } from '../support/api.ts';
+import { appliance } from '../support/appliance.ts';
+import { fallingDaemon } from '../support/programs.ts';
 import { startDaemon, stateFolder } from './daemon.ts';
-
-const falling = fileURLToPath(new URL('./falling-daemon.ts', import.meta.url));
 
 /** A request that changes pools or datasets. */
 interface Trial {
@@ -97,7 +96,9 @@ describe('a daemon that is killed in the middle of a request leaves what was bef
     n: number,
     when: 'before' | 'after',
   ): Promise<boolean> {
-    const child = spawn(process.execPath, [falling, state, String(n), when], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [fallingDaemon, state, String(n), when], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const ended = once(child, 'close');
     const [url] = await once(createInterface({ input: child.stdout }), 'line');
     const api = new Api(String(url), { user: 'root', password: 'a test password' });
@@ -112,15 +113,16 @@ describe('a daemon that is killed in the middle of a request leaves what was bef
     return signal === 'SIGKILL';
   }
 
+  /** What the next start makes of the state. It runs in this process, which has loaded the daemon already. */
   async function seen(state: string): Promise<string> {
-    const { api, end } = await startDaemon(state);
+    await using next = await appliance({ folder: state, disks: Array<number>(24).fill(256 * 1024 ** 2) });
+    const { api } = next;
     const found = await picture(api);
     const drift = await api.list('/api/holdfast/v1/drift');
     assert.deepEqual(
       drift.filter((one) => one['degraded'] !== null || JSON.stringify(one['drift']) !== '[]'),
       [],
     );
-    await end('SIGTERM');
     return found;
   }
 

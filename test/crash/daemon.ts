@@ -4,11 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { isObject } from '../../src/lib/json.ts';
 import { Api } from '../support/api.ts';
+import { holdfast } from '../support/programs.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const password = 'a test password';
 
 export interface Ending {
@@ -40,9 +39,13 @@ export function environmentIn(state: string): NodeJS.ProcessEnv {
   return { PATH, NODE_COMPILE_CACHE, HOME: state, XDG_CONFIG_HOME: state };
 }
 
-/** `within` is a command prefix, such as one that enters a mount namespace. */
-export async function startDaemon(state: string, within: readonly string[] = []): Promise<Daemon> {
-  const { child, ended } = launch(state, within);
+/** `within` is a command prefix, such as one that enters a mount namespace; `options` are further options of the daemon. */
+export async function startDaemon(
+  state: string,
+  within: readonly string[] = [],
+  options: readonly string[] = [],
+): Promise<Daemon> {
+  const { child, ended } = launch(state, within, options);
   const log: string[] = [];
   const lines = createInterface({ input: child.stdout ?? nothing() });
   const found = Promise.withResolvers<string>();
@@ -76,7 +79,7 @@ export async function startDaemon(state: string, within: readonly string[] = [])
 
 /** Runs a daemon that is expected to exit. */
 export async function runDaemon(state: string, within: readonly string[] = []): Promise<Ending> {
-  const { child, ended } = launch(state, within);
+  const { child, ended } = launch(state, within, []);
   // A daemon that serves instead must not block the test.
   const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
   try {
@@ -89,11 +92,12 @@ export async function runDaemon(state: string, within: readonly string[] = []): 
 function launch(
   state: string,
   within: readonly string[],
+  options: readonly string[],
 ): { readonly child: ChildProcess; readonly ended: Promise<Ending> } {
   const [program = '', ...words] = [
     ...within,
     process.execPath,
-    main,
+    holdfast,
     '--listen',
     '127.0.0.1:0',
     '--state',
@@ -102,6 +106,7 @@ function launch(
     '24x256M',
     '--log-level',
     'info',
+    ...options,
   ];
   const child = spawn(program, words, {
     env: { ...environmentIn(state), HOLDFAST_ROOT_PASSWORD: password },

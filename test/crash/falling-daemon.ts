@@ -4,6 +4,7 @@
  * are counted from the moment when it serves, which it reports in a line with its address.
  */
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { buildApp } from '../../src/app.ts';
 import { openVirtualHost } from '../../src/host/virtual/index.ts';
 import { Store } from '../../src/store/store.ts';
@@ -14,7 +15,11 @@ const [, , state = '', n = '0', when = 'before'] = process.argv;
 const reads: ReadonlySet<PropertyKey> = new Set(['pools', 'datasets', 'snapshots', 'importable', 'isKey', 'watch']);
 
 let left = Number.POSITIVE_INFINITY;
-const fall = () => process.kill(process.pid, 'SIGKILL');
+/** After a moment, in which a client can be answered that does not wait for the end of its request. */
+const fall = async () => {
+  await pause(100);
+  process.kill(process.pid, 'SIGKILL');
+};
 
 const wrap = <Port extends object>(name: string, port: Port): Port =>
   name !== 'zfs'
@@ -26,9 +31,9 @@ const wrap = <Port extends object>(name: string, port: Port): Port =>
           if (reads.has(key)) return (...args: unknown[]): unknown => Reflect.apply(value, target, args);
           return async (...args: unknown[]): Promise<unknown> => {
             left -= 1;
-            if (left === 0 && when === 'before') fall();
+            if (left === 0 && when === 'before') await fall();
             const answer: unknown = await Reflect.apply(value, target, args);
-            if (left === 0) fall();
+            if (left === 0) await fall();
             return answer;
           };
         },

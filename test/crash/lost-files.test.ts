@@ -5,12 +5,11 @@ import { chmod, cp, mkdir, readFile, rm, stat, truncate, writeFile } from 'node:
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
 import { isObject } from '../../src/lib/json.ts';
 import type { Api } from '../support/api.ts';
+import { holdfast } from '../support/programs.ts';
 import { type Daemon, drift, environmentIn, runDaemon, startDaemon, stateFolder } from './daemon.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** Runs `holdfast recover` on a state folder. */
 function recover(
@@ -20,7 +19,7 @@ function recover(
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [main, 'recover', ...words, '--host', 'virtual', '--state', state],
+      [holdfast, 'recover', ...words, '--host', 'virtual', '--state', state],
       { env: environmentIn(state) },
       (_error, stdout, stderr) => resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );
@@ -76,16 +75,6 @@ const everything = async (api: Api) => {
   return answers;
 };
 
-/** Waits for the mark of the revision, which is written after the commit. */
-async function marked(state: string, api: Api): Promise<void> {
-  const [newest] = await api.list('/api/holdfast/v1/revisions?limit=1');
-  const end = Date.now() + 20_000;
-  while (JSON.parse(readFileSync(join(state, 'revision.json'), 'utf8')).revision !== newest?.['number']) {
-    assert.ok(Date.now() < end, 'the mark did not follow');
-    await pause(20);
-  }
-}
-
 const files = ['holdfast.sqlite', 'holdfast.sqlite-wal', 'secret.key', 'revision.json'] as const;
 
 for (const file of files) {
@@ -102,7 +91,6 @@ for (const file of files) {
           await pause(50);
         }
       }
-      await marked(state.path, first.api);
       const before = await everything(first.api);
       await first.end('SIGKILL');
       const machine = await onMachine(state.path);
@@ -151,6 +139,20 @@ test('a configured machine without its state folder is not treated as new, and "
   await third.end('SIGTERM');
 });
 
+test('a database that lost the end of an answered change is refused, even if the change has no revision', async () => {
+  await using state = await stateFolder();
+  const daemon = await startDaemon(state.path);
+  await furnish(daemon);
+  await daemon.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'answered' });
+  await daemon.end('SIGKILL');
+  // What the database would be if the log had been cut before the end of the change.
+  const database = new Database(join(state.path, 'holdfast.sqlite'));
+  database.exec("INSERT INTO plans SELECT seq, '{}' FROM sqlite_sequence WHERE name = 'plans'");
+  database.close();
+  assert.match((await runDaemon(state.path)).stderr, /lacks the end of change \d+, which was stored in it/);
+  assert.match((await recover(state.path)).stdout, /holdfast recover accept/);
+});
+
 test('"recover accept" continues with the existing database', async () => {
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
@@ -174,7 +176,6 @@ test('"recover restore" restores the configuration and its secrets from a pool a
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
   await furnish(first);
-  await marked(state.path, first.api);
   const before = await everything(first.api);
   const [newest] = await first.api.list('/api/holdfast/v1/revisions?limit=1');
   const onPool = join(state.path, 'virtual', 'root', 'mnt', 'tank', '.holdfast');
@@ -243,7 +244,6 @@ test('any file of the state folder may be damaged: the daemon starts, or reports
   await using state = await stateFolder();
   const first = await startDaemon(state.path);
   await furnish(first);
-  await marked(state.path, first.api);
   await first.end('SIGKILL');
   const all = globSync('**', { cwd: state.path, withFileTypes: true })
     .filter((entry) => entry.isFile())
