@@ -130,7 +130,7 @@ test('what is no whole backup is refused in words, and nothing has changed', asy
       { file: holding({ 'storage/scrub': [{ id: 1, scrub_volume: 'nowhere' }] }), passphrase },
       /"storage\/scrub\/1":\["scrub_volume: /,
     ],
-    [{ backup: 7 }, /^$/],
+    [{ backup: 7 }, /The backup 7 does not exist/],
   ] as const) {
     const answer = await one.api.post(`${config}/restore`, body);
     assert.ok(

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { catalogue } from '../../src/areas/index.ts';
+import { secondFactor } from '../../src/areas/people/second-factor.ts';
 import { cronJob } from '../../src/areas/tasks/cronjob.ts';
 import type { Kept } from '../../src/engine/configuration/tables.ts';
 import type { RecordOf } from '../../src/engine/declare/resource.ts';
 import { isKeptResource } from '../../src/engine/engine.ts';
 import { rootPassword } from '../support/appliance.ts';
 import { furnished } from '../support/furnished.ts';
+import { preparations } from '../support/management.ts';
 
 /** Values that must appear nowhere outside of the configuration and the files of the machine. */
 const secrets = new Map<string, string>();
@@ -72,6 +74,45 @@ test('no secret is in the debug archive, revisions, events, jobs or the log, and
     secrets.set(String(made['key']), `the key ${name}`);
     if (name === 'removed') await api.expect(204, 'DELETE', `/api/holdfast/v1/keys/${String(made['id'])}`);
   }
+  const protection = { dataset: 'tank/canary', passphrase: 'the canary opens a dataset' };
+  await api.expect(201, 'POST', '/api/holdfast/v1/encryption/create', protection);
+  const exported = await api.expect(200, 'POST', '/api/holdfast/v1/encryption/export', { dataset: 'tank/canary' });
+  secrets.set(protection.passphrase, 'the passphrase of a dataset');
+  secrets.set(String(exported['key']), 'the key of a dataset');
+  await api.expect(200, 'PUT', '/api/holdfast/v1/https', {});
+  await api.expect(201, 'POST', '/api/holdfast/v1/acme', {
+    ...{ name: 'canary', names: ['nas.example.org'], terms_agreed: true, directory: 'https://127.0.0.1:1/' },
+    hook: ['/usr/bin/set-record', '--password', 'the canary sets records'],
+  });
+  await preparations['removeSecondFactor']?.(one);
+  for (const text of textsOf(
+    engine
+      .table(secondFactor)
+      .all()
+      .flatMap(({ secret, recovery }) => [secret, recovery]),
+  ))
+    secrets.set(text, 'a second factor');
+  const { id, secret } = await api.expect(201, 'POST', '/api/holdfast/v1/webhooks', {
+    ...{ name: 'canary', url: 'http://127.0.0.1:9/', kind: 'none.such' },
+  });
+  const renewed = await api.expect(200, 'POST', `/api/holdfast/v1/webhooks/${String(id)}/secret`);
+  for (const shown of [secret, renewed['secret']]) {
+    assert.match(String(shown), /^whsec_/);
+    secrets.set(String(shown), 'the secret of a webhook');
+  }
+  const address = 'http://127.0.0.1:9/the-canary-is-in-the-address';
+  const token = 'the canary is a token of a channel';
+  await api.expect(201, 'POST', '/api/holdfast/v1/channels', { name: 'canary', kind: 'webhook', address, token });
+  secrets.set(address, 'the address of a channel');
+  secrets.set(token, 'the token of a channel');
+  await api.expect(200, 'POST', '/api/holdfast/v1/channels/1/test');
+  const { id: user } = await api.expect(201, 'POST', 'account/users/', {
+    ...{ bsdusr_username: 'binned', bsdusr_full_name: 'Binned', bsdusr_creategroup: true },
+    bsdusr_password: 'the canary is in the bin',
+  });
+  await api.expect(201, 'POST', '/api/holdfast/v1/bin', { path: `account/users/${String(user)}/` });
+  const session = await api.send('POST', '/api/holdfast/v1/sessions');
+  secrets.set(/=([\w-]{43});/.exec(session.headers.get('set-cookie') ?? '')?.[1] ?? '', 'a session');
   for (const resource of catalogue.filter(isKeptResource))
     for (const [name, field] of Object.entries(resource.fields))
       if (field.use !== 'inputOnly' && (field.secret || field.raw === true)) await plant(resource, name, field.secret);
@@ -91,6 +132,7 @@ test('no secret is in the debug archive, revisions, events, jobs or the log, and
   const inArchive = [...archive].map(([name, text]) => [`archive ${name}`, text] as const);
   const others = [
     ['revisions', (await api.get('/api/holdfast/v1/revisions?limit=1000')).text],
+    ['audit log', (await api.get('/api/holdfast/v1/audit?limit=1000')).text],
     ['events', JSON.stringify(engine.events.since(0))],
     ['jobs', (await api.get('/api/holdfast/v1/jobs?limit=1000')).text],
     ['log', JSON.stringify(one.appliance.log)],

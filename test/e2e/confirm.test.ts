@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { KeyAccess } from '../../src/areas/keys/key-access.ts';
 import { systemSettings } from '../../src/areas/system/settings.ts';
 import { type ClientConnection, confirmWithin } from '../../src/engine/change/confirm.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
@@ -136,8 +137,8 @@ test('a caller whose address, interface or route changes must come again by the 
     if (nas.engine.provisional !== undefined) {
       assert.ok(nas.engine.provisional.until - Date.now() <= confirmWithin * 1000);
       // Not by another way, not by a connection that is older, but by this one.
-      nas.engine.heard(other, performance.now());
-      nas.engine.heard(connection, before);
+      nas.engine.heard(other, performance.now(), undefined);
+      nas.engine.heard(connection, before, undefined);
       assert.notEqual(nas.engine.provisional, undefined);
     }
     return cuts;
@@ -151,12 +152,19 @@ test('a caller whose address, interface or route changes must come again by the 
     put('network/staticroute', 1, { sr_gateway: '192.0.2.251' }, near),
     /The change "change network\/staticroute.*" waits to be confirmed until/,
   );
-  nas.engine.heard(far, performance.now());
+  const accessTo = (...resources: readonly string[]) =>
+    new KeyAccess('The key "one"', {
+      ...{ role: 'read-only' as const, dataset: '', addresses: [], expires: '' },
+      permissions: [{ resources, verbs: ['update'], fields: [], raw: false }],
+    });
+  nas.engine.heard(far, performance.now(), accessTo('sharing/*', 'network/vlan'));
+  assert.notEqual(nas.engine.provisional, undefined, 'who may not change it does not confirm it');
+  nas.engine.heard(far, performance.now(), accessTo('network/staticroute'));
   assert.equal(nas.engine.provisional, undefined);
   assert.equal(await guarded('network/interface', 1, { int_options: 'down' }, near), true);
-  nas.engine.heard(near, performance.now());
+  nas.engine.heard(near, performance.now(), undefined);
   assert.equal(await guarded('network/interface', 1, { int_ipv4address: '192.0.2.77' }, near), true);
-  nas.engine.heard({ ...near, local: '192.0.2.77' }, performance.now());
+  nas.engine.heard({ ...near, local: '192.0.2.77' }, performance.now(), undefined);
   assert.equal(nas.engine.provisional, undefined);
 });
 
@@ -176,9 +184,9 @@ test('a caller whose door is closed must come again by one that was opened, and 
   assert.equal(cutting(), undefined, 'the door that the daemon was started with stays open');
   await settings({ stg_guiport: 81 }, http);
   assert.equal(cutting(), true);
-  nas.engine.heard(own, performance.now());
+  nas.engine.heard(own, performance.now(), undefined);
   assert.equal(cutting(), true, 'a door that was open all the time shows nothing');
-  nas.engine.heard({ ...own, port: 81 }, performance.now());
+  nas.engine.heard({ ...own, port: 81 }, performance.now(), undefined);
   assert.equal(cutting(), undefined);
   await settings({ stg_guiport: 82 }, { ...own, port: 81 }, 1);
   assert.deepEqual(await open(), new Set([82]));

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isObject } from '../../src/lib/json.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
+import { standingClock } from '../support/hosts.ts';
 
 let box: Appliance;
+const clock = standingClock();
 
 before(async () => {
-  box = await appliance();
+  box = await appliance({ now: clock.now });
   await box.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
     layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
@@ -15,8 +18,12 @@ before(async () => {
 
 after(() => box?.[Symbol.asyncDispose]());
 
+/** Between the looks, a second of the appliance's time passes: it looks at some facts once a minute. */
 const until = async (holds: () => Promise<boolean>) => {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (!(await holds())) {
+    clock.advance(1000);
+    await pause(5);
+  }
 };
 const absent = async () =>
   (await box.api.list('/api/holdfast/v1/problems'))
@@ -90,7 +97,7 @@ test('whatever served a dataset that is gone is a problem, and is in no configur
     '/etc/holdfast/webdav/httpd.conf',
   ])
     assert.doesNotMatch(await fileOf(path), /tank\/media/, path);
-  assert.equal((await box.host.services.states(['tftpd-hpa'])).get('tftpd-hpa')?.running, false);
+  await until(async () => (await box.host.services.states(['tftpd-hpa'])).get('tftpd-hpa')?.running === false);
 
   // What was read is written back, with everything that it has.
   for (const [, record] of records) {

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { HostError } from '../../src/host/ports/index.ts';
 import { readDirectories, usualDirectories } from '../../src/host/virtual/directories.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
+import { keytabBytes } from '../support/keytabs.ts';
 
 async function started(t: TestContext): Promise<Appliance> {
   const one = await appliance();
@@ -43,6 +44,52 @@ test('a directory that answers is used, and given up again without a trace of th
   await api.expect(200, 'PUT', address, { ldap_enable: false });
   assert.equal(await host.files.read('/etc/nslcd.conf'), undefined);
   assert.equal((await host.services.states(['nslcd'])).get('nslcd')?.running, false);
+});
+
+test('a directory is queried as a Kerberos principal', async (t) => {
+  const { api, host } = await started(t);
+  const { ldap_binddn: _, ldap_bindpw: __, ...withoutAccount } = settings;
+  const keytab = await api.expect(201, 'POST', 'directoryservice/kerberoskeytab/', {
+    keytab_name: 'nas',
+    keytab_file: Buffer.concat([keytabBytes('nfs'), keytabBytes('host').subarray(2)]).toString('base64'),
+  });
+  const principals = new Map(
+    (await api.list('directoryservice/kerberosprincipal/')).map((one) => [String(one['principal_name']), one['id']]),
+  );
+  const realms = await Promise.all(
+    ['OTHER.COM', 'EXAMPLE.COM'].map((krb_realm) =>
+      api.expect(201, 'POST', 'directoryservice/kerberosrealm/', { krb_realm }),
+    ),
+  );
+  const [other, realm] = realms.map(({ id }) => id);
+  const nfs = principals.get('nfs/nas.example.com@EXAMPLE.COM');
+  for (const [change, words] of [
+    [{ ldap_kerberos_principal: 999 }, /"ldap_kerberos_principal"/],
+    [{ ldap_kerberos_realm: 'EXAMPLE.COM' }, /"ldap_kerberos_realm"/],
+    [{ ldap_kerberos_principal: nfs, ldap_kerberos_realm: other }, /a principal of the realm OTHER\.COM/],
+    [{ ldap_kerberos_principal: principals.get('host/nas.example.com@EXAMPLE.COM') }, /refused host\/nas/],
+    [{ ldap_kerberos_principal: nfs, ldap_has_samba_schema: true }, /"ldap_binddn"/],
+  ] as const) {
+    const answer = await api.put(address, { ...withoutAccount, ...change });
+    assert.equal(answer.status, 409, answer.text);
+    assert.match(answer.text, words);
+  }
+  await api.expect(200, 'PUT', address, {
+    ...withoutAccount,
+    ldap_kerberos_principal: nfs,
+    ldap_kerberos_realm: realm,
+  });
+  const dropIn = '/etc/systemd/system/nslcd.service.d/holdfast.conf';
+  assert.match((await host.files.read('/etc/nslcd.conf')) ?? '', /^sasl_mech GSSAPI$/m);
+  assert.match((await host.files.read('/etc/krb5.conf')) ?? '', /default_realm = EXAMPLE\.COM/);
+  assert.match((await host.files.read(dropIn)) ?? '', /install .* \/etc\/holdfast\/ldap\.keytab /);
+  // Only the keys of the principal.
+  const key = await host.files.read('/etc/holdfast/ldap.keytab', { encoding: 'base64' });
+  assert.equal(key, keytabBytes('nfs').toString('base64'));
+  // While it is in use, it is not removed.
+  assert.equal((await api.send('DELETE', `directoryservice/kerberoskeytab/${keytab['id']}/`)).status, 400);
+  await api.expect(200, 'PUT', address, { ldap_enable: false });
+  for (const path of [dropIn, '/etc/holdfast/ldap.keytab']) assert.equal(await host.files.read(path), undefined);
 });
 
 test('a directory that refuses is told in words, with 409, and nothing is kept', async (t) => {

@@ -296,7 +296,6 @@ test('id maps have the defaults of the document, and their own rules', async (t)
     ['hash', {}],
     ['ldap', {}],
     ['tdb2', { idmap_tdb2_script: 'map' }],
-    ['ad', { idmap_ad_range_low: 9, idmap_ad_range_high: 9 }],
     ['ldap', { idmap_ldap_ldap_url: 'ldap://a\nb' }],
     ['rfc2307', { idmap_rfc2307_bind_path_user: 'ou=%U', idmap_rfc2307_bind_path_group: 'ou=groups' }],
   ] as const)
@@ -305,6 +304,42 @@ test('id maps have the defaults of the document, and their own rules', async (t)
       409,
       `${kind} ${JSON.stringify(body)}`,
     );
+  // Gaps 3.4: no check that low < high. What Samba would not start with is refused when it would be used.
+  await api.expect(201, 'POST', 'directoryservice/idmap/ad/', { idmap_ad_range_low: 9, idmap_ad_range_high: 9 });
+  const joining = await api.put(address, { ...membership, ad_idmap_backend: 'ad' });
+  assert.equal(joining.status, 409);
+  assert.match(joining.text, /"ad_idmap_backend":\["The highest id of the ad id map, 9, must be above the lowest, 9/);
+});
+
+test('a group of the domain whose name has a space is used wherever a group is', async (t) => {
+  const { api, engine, host } = await started(t);
+  await api.expect(200, 'PUT', address, membership);
+  await api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
+  const name = 'CORP\\domain users';
+  const group = (await host.accounts.known()).groups.find((one) => one.name === name);
+  assert.ok(group);
+  await engine.renew('accounts');
+  await api.expect(201, 'PUT', 'storage/permission/', {
+    mp_path: '/mnt/tank',
+    mp_acl: 'windows',
+    mp_user_en: false,
+    mp_group: name,
+  });
+  await api.expect(201, 'POST', 'sharing/nfs/', {
+    nfs_paths: ['/mnt/tank'],
+    nfs_mapall_user: 'nobody',
+    nfs_mapall_group: name,
+  });
+  await api.expect(200, 'PUT', 'services/services/nfs/', { srv_enable: true });
+  assert.match(
+    (await host.files.read('/etc/exports.d/holdfast-0.exports')) ?? '',
+    new RegExp(`anongid=${group.gid}\\b`),
+  );
+  await api.expect(200, 'PUT', 'services/cifs/', { cifs_srv_admin_group: name });
+  assert.ok((await host.files.read('/etc/samba/smb.conf'))?.includes(`admin users = "+${name}"\n`));
 });
 
 test('a keytab is a file for root, and its principals are known as long as it is there', async (t) => {

@@ -116,7 +116,10 @@ test('V9: names are kept in lower case, and the base name stands only on the wir
   }
   const wire = ['eui.02004567a425678d', 'iqn.2026-01.com.example:full', 'naa.52004567ba64678d'];
   assert.deepEqual(targetsOf(one).discovered(client()).toSorted(), [...wire, `${basename}:short`].toSorted());
-  await one.api.expect(200, 'PUT', at('globalconfiguration'), { iscsi_basename: 'iqn.2026-01.com.example' });
+  const settings = await one.api.expect(200, 'PUT', at('globalconfiguration'), {
+    iscsi_basename: 'iqn.2026-01.com.Example',
+  });
+  assert.equal(settings['iscsi_basename'], 'iqn.2026-01.com.example');
   assert.deepEqual(
     targetsOf(one).discovered(client()).toSorted(),
     [...wire, 'iqn.2026-01.com.example:short'].toSorted(),

@@ -78,6 +78,27 @@ test('a template of the other system is a record, and refused in words when a ja
   assert.deepEqual([...(await machine.jails.look()).keys()], []);
 });
 
+test('templates, their collection and bundles of plugins come from a closed list of schemes', async (t) => {
+  const { api } = await withJails(t);
+  const template = { jt_name: 'other', jt_os: 'Linux', jt_arch: 'x64' };
+  for (const scheme of ['gopher', 'scp', 'data', 'javascript', 'dict', 'ssh']) {
+    const url = `${scheme}://example.com/other.tgz`;
+    const refusal = new RegExp(`Expected an .*(http|https|ftp).*, got \\\\?"${scheme}:`);
+    assert.match(
+      JSON.stringify(await issuesOf(api, 'POST', 'jails/templates/', { ...template, jt_url: url })),
+      refusal,
+    );
+    assert.match(
+      JSON.stringify(await issuesOf(api, 'PUT', 'jails/configuration/', { jc_collectionurl: url })),
+      refusal,
+    );
+    const bundle = await api.post('/api/holdfast/v1/plugins', { bundle: url, jail: 'web' });
+    assert.equal(bundle.status, 400, bundle.text);
+    assert.match(bundle.text, refusal);
+  }
+  assert.ok(!(await api.get('jails/templates/?limit=0')).text.includes('example.com/other.tgz'));
+});
+
 test('without a place for jails, and with a template that cannot be fetched, nothing is made', async (t) => {
   const bare = await appliance({});
   finallyOf(t, () => bare[Symbol.asyncDispose]());

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isObject } from '../../src/lib/json.ts';
 import type { Api } from '../support/api.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
+import { at } from '../support/description.ts';
 import { withKey } from '../support/keys.ts';
 import { managementRoot } from '../support/management.ts';
 
 /** A volume with a dataset for a key, another dataset beside it, and one with a similar name. */
-async function provisioned(): Promise<Appliance & { readonly provisioner: Api }> {
+async function provisioned(): Promise<Appliance & { readonly provisioner: Api; readonly planner: Api }> {
   const nas = await appliance();
   await nas.api.expect(201, 'POST', 'storage/volume/', {
     volume_name: 'tank',
@@ -21,7 +23,9 @@ async function provisioned(): Promise<Appliance & { readonly provisioner: Api }>
     await nas.api.expect(201, 'POST', 'storage/snapshot/', { dataset: `tank/${parent}/old`, name: 'one' });
   }
   const { api } = await withKey(nas, { name: 'csi', role: 'provisioner', dataset: 'tank/k8s' });
-  return { ...nas, provisioner: api };
+  const permissions = [{ resources: ['holdfast/plan'], verbs: ['planRequest'] }];
+  const plans = await withKey(nas, { name: 'plans', role: 'provisioner', dataset: 'tank/k8s', permissions });
+  return { ...nas, provisioner: api, planner: plans.api };
 }
 
 test('a provisioner creates, shares, copies and removes what is below its dataset', async () => {
@@ -64,7 +68,7 @@ test('a provisioner creates, shares, copies and removes what is below its datase
 
 test('nothing that a provisioner sends reaches outside of its dataset', async () => {
   await using nas = await provisioned();
-  const { api: root, provisioner: api } = nas;
+  const { api: root, provisioner: api, planner } = nas;
   const made = async (path: string, body: unknown) => String((await root.expect(201, 'POST', `${path}/`, body))['id']);
   const nfs = await made('sharing/nfs', { nfs_paths: ['/mnt/tank/private'] });
   const cifs = await made('sharing/cifs', { cifs_path: '/mnt/tank/private' });
@@ -165,7 +169,11 @@ test('nothing that a provisioner sends reaches outside of its dataset', async ()
     ['POST', 'storage/volume/tank/scrub/', {}],
     ['DELETE', 'storage/volume/tank/', undefined],
   ] as const) {
+    const dry = await planner.post(`${managementRoot}/plan`, { method, path, body });
     const answer = await api.send(method, path, body);
+    // A key that may plan everything learns no more than what it may send.
+    if (!path.endsWith('/plan') && (dry.status === 403) !== (answer.status === 403))
+      otherwise.push(`${method} ${path} planned: ${dry.text}, sent: ${answer.text}`);
     if (answer.status < 400) reached.push(`${method} ${path} ${JSON.stringify(body)}: ${answer.status}`);
     else if (answer.status !== 403) otherwise.push(`${method} ${path} ${answer.text}`);
   }
@@ -176,6 +184,16 @@ test('nothing that a provisioner sends reaches outside of its dataset', async ()
     ['POST storage/volume/tank/zvols/'],
   );
   assert.deepEqual(await state(), before);
+});
+
+test('a dry run of a provisioner says what it may do below its dataset', async () => {
+  await using nas = await provisioned();
+  const answer = await nas.planner.post(`${managementRoot}/plan`, {
+    method: 'POST',
+    path: 'storage/dataset/tank/k8s/',
+    body: { name: 'pvc-1' },
+  });
+  assert.deepEqual([answer.status, answer.json], [200, ['create the dataset tank/k8s/pvc-1']]);
 });
 
 test('a clone outside of the dataset keeps a zvol from being destroyed with its clones', async () => {
@@ -191,14 +209,13 @@ test('a clone outside of the dataset keeps a zvol from being destroyed with its 
 
 test('a provisioner requires a dataset, which goes with no raw permission', async () => {
   await using nas = await appliance();
-  const post = async (body: unknown) => (await nas.api.post(`${managementRoot}/keys`, body)).json;
+  const post = async (body: unknown) => {
+    const fields = at((await nas.api.post(`${managementRoot}/keys`, body)).json, 'fields');
+    return isObject(fields) ? fields : {};
+  };
   assert.deepEqual(await post({ name: 'a', role: 'provisioner' }), {
     dataset: ['dataset is required when role is provisioner.'],
   });
-  assert.deepEqual(Object.keys((await post({ name: 'a', role: 'administrator', dataset: 'tank/a' })) ?? {}), [
-    'dataset',
-  ]);
-  assert.deepEqual(Object.keys((await post({ name: 'a', role: 'provisioner', dataset: 'tank/../a' })) ?? {}), [
-    'dataset',
-  ]);
+  assert.deepEqual(Object.keys(await post({ name: 'a', role: 'administrator', dataset: 'tank/a' })), ['dataset']);
+  assert.deepEqual(Object.keys(await post({ name: 'a', role: 'provisioner', dataset: 'tank/../a' })), ['dataset']);
 });

@@ -8,7 +8,7 @@ import { managementRoot } from '../support/management.ts';
 
 const keys = `${managementRoot}/keys`;
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
-const errorOf = (value: unknown) => (isObject(value) ? String(value['error']) : '');
+const errorOf = (value: unknown) => (isObject(value) ? String(value['detail'] ?? value['error']) : '');
 
 test('a key is shown once, and is accepted as bearer and as the password of its name', async () => {
   await using nas = await appliance();
@@ -109,7 +109,7 @@ test('may answers as the request would be answered', async () => {
     ['GET', '/system/debug/download/', false],
     ['GET', '/openapi.json', true],
     ['POST', `${keys}`, false],
-    ['GET', `${managementRoot}/jobs`, false],
+    ['GET', `${managementRoot}/problems`, false],
   ] as const) {
     const answer = await nas.api.expect(
       200,
@@ -146,6 +146,8 @@ test('a method in a header, another spelling of the path and a dry run are judge
     { method: 'POST', path: 'account/groups/', body: { bsdgrp_group: 'a' } },
     { method: 'PUT', path: 'services/snmp/', body: { snmp_options: 'extend x /bin/sh' } },
     { method: 'DELETE', path: 'sharing/cifs/1/' },
+    { method: 'POST', path: '/api/holdfast/v1/keys', body: { name: 'more', role: 'read-only' } },
+    { method: 'POST', path: '//api//holdfast/v1//config/restore', body: { backup: 1 } },
   ])
     assert.equal((await plan(body)).status, 403, JSON.stringify(body));
   assert.equal((await plan({ method: 'PUT', path: 'services/snmp/', body: { snmp_location: 'here' } })).status, 200);
@@ -211,6 +213,18 @@ test('fields limit what may be sent, and secrets and raw lines are left out of a
   assert.doesNotMatch(outdated.text, /a raw line|a-secret-one/);
   assert.doesNotMatch((await api.get(`${managementRoot}/revisions`)).text, /a raw line|a-secret-one/);
   assert.match((await nas.api.get(`${managementRoot}/revisions`)).text, /a raw line/);
+});
+
+test('a list is not in the order of what a key may not read', async () => {
+  await using nas = await appliance();
+  const { api } = await withKey(nas, { name: 'reader', role: 'read-only' });
+  for (const field of ['bsdusr_unixhash', 'bsdusr_smbhash', '-bsdusr_unixhash']) {
+    assert.equal((await nas.api.get(`account/users/?sort(${field})`)).status, 200);
+    assert.equal((await api.get(`account/users/?sort(${field})`)).status, 400, field);
+    assert.equal((await api.get(`account/users/?sort(bsdusr_uid,${field})`)).status, 400, field);
+  }
+  assert.equal((await api.get('tasks/cronjob/?sort(cron_command)')).status, 400);
+  assert.equal((await api.get('account/users/?sort(-bsdusr_uid)')).status, 200);
 });
 
 test('a record can be sent back as a program has read it', async () => {

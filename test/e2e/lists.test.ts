@@ -269,3 +269,119 @@ test('the order of values is total: it is the same whichever way one asks, and g
     }),
   );
 });
+
+test('lists of both interfaces are filtered, ordered, cut to fields and paged by cursor', async () => {
+  const names = async (query: string) =>
+    (await box.api.list(`account/users/?${query}`)).map((one) => one['bsdusr_username']);
+  const all = await box.api.list('account/users/?limit=0');
+  const builtin = all.filter((one) => one['bsdusr_builtin'] === true).map((one) => String(one['bsdusr_username']));
+  assert.deepEqual(
+    await names('filter=bsdusr_builtin=true&order=-bsdusr_username&limit=0'),
+    builtin.toSorted().toReversed(),
+  );
+  assert.deepEqual(await names('filter=bsdusr_uid=0'), ['root']);
+  assert.deepEqual(Object.keys((await box.api.list('account/users/?fields=bsdusr_uid,id'))[0] ?? {}), [
+    'bsdusr_uid',
+    'id',
+  ]);
+  const paged: unknown[] = [];
+  let address: string | undefined = '/api/v1.0/account/users/?order=bsdusr_username&limit=9';
+  for (let pages = 0; address !== undefined && pages < 9; pages += 1) {
+    const answer = await box.api.get(address);
+    assert.ok(Array.isArray(answer.json) && answer.json.length <= 9);
+    paged.push(...answer.json.map((one) => one.bsdusr_username));
+    address = /^<(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  assert.deepEqual(paged, all.map((one) => String(one['bsdusr_username'])).toSorted());
+  assert.deepEqual(await names('offset=2&order=bsdusr_username&limit=1'), [paged[2]]);
+
+  await box.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
+  await box.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'false' });
+  const own = '/api/holdfast/v1/revisions';
+  const [newest, older] = (await box.api.list(own)).map((one) => Number(one['number']));
+  assert.deepEqual(await box.api.list(`${own}?filter=number<${newest}&fields=number&limit=1`), [{ number: older }]);
+  assert.deepEqual((await box.api.list(`${own}?order=number&limit=1&fields=number`))[0], { number: 1 });
+  const link = /<(.*)>/.exec((await box.api.get(`${own}?limit=1`)).headers.get('link') ?? '')?.[1] ?? '';
+  assert.equal((await box.api.list(link))[0]?.['number'], older);
+  const audited = await box.api.list(
+    '/api/holdfast/v1/audit?filter=method=POST&filter=path~cronjob&fields=status,path',
+  );
+  assert.ok(audited.length >= 2);
+  assert.deepEqual(
+    new Set(audited.map((one) => JSON.stringify(one))),
+    new Set([JSON.stringify({ path: '/api/v1.0/tasks/cronjob/', status: 201 })]),
+  );
+});
+
+test('a list is sent as NDJSON to who asks for it, the whole of it unless it is limited', async () => {
+  const lines = async (path: string) => {
+    const answer = await box.api.get(path, { accept: 'application/x-ndjson' });
+    assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/x-ndjson']);
+    return answer.text
+      .split('\n')
+      .slice(0, -1)
+      .map((line): unknown => JSON.parse(line));
+  };
+  assert.deepEqual(await lines('account/users/'), await box.api.list('account/users/?limit=0'));
+  assert.equal((await lines('account/users/?limit=3')).length, 3);
+  assert.deepEqual(
+    await lines('/api/holdfast/v1/revisions?fields=number'),
+    await box.api.list('/api/holdfast/v1/revisions?fields=number&limit=1000'),
+  );
+  assert.equal(
+    (await box.api.get('account/users/', { accept: '*/*' })).headers.get('content-type'),
+    'application/json',
+  );
+});
+
+test('a list that is longer than what is held in memory arrives whole, in every form', async () => {
+  const { zfs } = box.machine;
+  for (let n = 0; n < 40; n += 1) await zfs.createDataset(`tank/d${n}`);
+  for (let n = 0; n < 29; n += 1) await zfs.createSnapshot(`tank@s${n}`, { recursive: true });
+  await box.api.expect(201, 'POST', 'storage/snapshot/', { dataset: 'tank', name: 'last', recursive: true });
+  const whole = await box.api.list('storage/snapshot/?limit=0');
+  assert.ok(whole.length >= 41 * 30);
+  const ids = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map((row) => String(row['id'])).toSorted();
+  assert.deepEqual(ids(await box.api.list('storage/snapshot/?limit=0&filter=id!=null')), ids(whole));
+  const lines = (await box.api.get('storage/snapshot/', { accept: 'application/x-ndjson' })).text.split('\n');
+  assert.equal(lines.pop(), '');
+  assert.deepEqual(
+    lines.map((line): unknown => JSON.parse(line)),
+    whole,
+  );
+  const paged = new Set<string>();
+  for (let at = '/api/v1.0/storage/snapshot/?limit=500&filter=name!=last'; at !== ''; ) {
+    const { json, headers } = await box.api.get(at);
+    assert.ok(Array.isArray(json));
+    for (const { id } of json) paged.add(String(id));
+    at = /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
+  }
+  assert.deepEqual([...paged].toSorted(), ids(whole.filter((one) => one['name'] !== 'last')));
+});
+
+test('an unknown field, operator or cursor is refused, in the words of each interface', async () => {
+  const refused = async (path: string) => {
+    const { status, json } = await box.api.get(path);
+    assert.equal(status, 400, path);
+    return JSON.stringify(json);
+  };
+  assert.match(await refused('account/users/?filter=name=root'), /^\{"error":"filter: These records have no field/);
+  assert.match(await refused('account/users/?filter=bsdusr_unixhash=x'), /have no field/);
+  assert.match(await refused('storage/snapshot/?order=-usd'), /^\{"error":"order: /);
+  assert.match(await refused('storage/snapshot/?cursor=1'), /^\{"error":"cursor: /);
+  assert.match(
+    await refused('/api/holdfast/v1/jobs?filter=state=gone&limit=0'),
+    /"code":"invalid".*"fields":\{"filter":\[.*"limit":\[/,
+  );
+});
+
+test('a key that may not read raw lines cannot find out about them by a filter or an order', async () => {
+  const made = await box.api.expect(201, 'POST', '/api/holdfast/v1/keys', { name: 'reader', role: 'read-only' });
+  const key = { authorization: `Bearer ${made['key']}`, accept: 'application/x-ndjson' };
+  for (const query of ['filter=cron_command=true', 'order=cron_command', 'fields=cron_command'])
+    assert.equal((await box.api.get(`tasks/cronjob/?${query}`, key)).status, 400, query);
+  const { status, text } = await box.api.get('tasks/cronjob/', key);
+  assert.equal(status, 200);
+  assert.match(text, /"cron_user":"root"/);
+  assert.doesNotMatch(text, /cron_command/);
+});

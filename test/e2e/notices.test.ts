@@ -3,13 +3,13 @@ import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { AlertWatch } from '../../src/areas/system/alert-watch.ts';
 import { notice } from '../../src/areas/system/notice.ts';
 import { noticesSocket, takeNotices, tell } from '../../src/cli/notices.ts';
 import { problemsOfResources } from '../../src/engine/upkeep/problems.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 import { mail, mailServer, type Post, trustMailServer } from '../support/mail-server.ts';
+import { holdfast } from '../support/programs.ts';
 
 let box: Appliance;
 let post: Post;
@@ -39,10 +39,9 @@ function notify(
   environment: NodeJS.ProcessEnv,
 ): Promise<{ readonly status: number | null; readonly said: string }> {
   return new Promise((resolve) => {
-    const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
     const child = execFile(
       process.execPath,
-      [main, 'notify', ...words, '--to', box.folder],
+      [holdfast, 'notify', ...words, '--to', box.folder],
       { env: { ...process.env, ...environment } },
       (_error, _stdout, stderr) => resolve({ status: child.exitCode, said: stderr }),
     );

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { appliance } from '../support/appliance.ts';
+import { at } from '../support/description.ts';
 
 const plan = '/api/holdfast/v1/plan';
 
@@ -23,6 +24,34 @@ test('a plan says what a change would do to the machine, and does nothing', asyn
   ]);
   assert.deepEqual(await box.api.list('sharing/cifs/'), []);
   assert.equal(await box.host.files.kind('/mnt/tank/media'), undefined);
+});
+
+test('a plan names the creation of a folder only where the folder is missing', async () => {
+  await using box = await appliance();
+  await box.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
+  await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'media' });
+  const planned = async (cifs_path: string) =>
+    (await box.api.post(plan, { method: 'POST', path: 'sharing/cifs/', body: { cifs_path } })).json;
+  const files = ['write /etc/samba/holdfast/shares-0.conf', 'write /etc/samba/smb.conf'];
+  assert.deepEqual(await planned('/mnt/tank/media'), files);
+  assert.deepEqual(await planned('/mnt/tank/media/films'), ['create the folder /mnt/tank/media/films', ...files]);
+});
+
+test('requests of our own interface can be planned by their whole path', async () => {
+  await using box = await appliance();
+  const planned = async (method: string, path: string, body?: object) =>
+    (await box.api.post(plan, { method, path, body })).json;
+  const root = '/api/holdfast/v1';
+  assert.deepEqual(await planned('POST', `${root}/keys`, { name: 'one', role: 'operator' }), []);
+  assert.deepEqual(await planned('POST', `${root}/tokens`), ['issue a token for pairing']);
+  assert.deepEqual(await box.api.list(`${root}/keys`), []);
+  assert.deepEqual(await planned('PUT', '/api/v1.0/system/ntpserver/1/', { ntp_burst: true }), [
+    'write /etc/chrony/chrony.conf',
+    'restart chrony',
+  ]);
 });
 
 test('a plan of a wrong change names what is wrong', async () => {
@@ -124,7 +153,7 @@ test('a plan asks what the request would ask, and is refused by the same answer'
   const refusal = await api.delete(request.path);
   assert.match(refusal.text, /is in use by/);
   const planned = await api.post(plan, request);
-  assert.deepEqual([planned.status, planned.json], [400, refusal.json]);
+  assert.deepEqual([planned.status, at(planned.json, 'fields')], [400, refusal.json]);
   const forced = await api.post(plan, { ...request, body: { force: true }, details: true });
   assert.deepEqual(forced.json, [
     {

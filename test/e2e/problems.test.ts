@@ -30,6 +30,7 @@ test('a problem is in the list, among the alerts, in the readiness, in the event
     about: 'services/cifs',
     severity: 'warning',
     dismissed: false,
+    snoozed_until: null,
     affects: [],
     remedy: { method: 'PUT', path: '/api/v1.0/services/cifs/', body: { cifs_srv_authmodel: 'user' } },
   });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Appliance, appliance } from '../support/appliance.ts';
+import { readable } from '../support/catalogue.ts';
+import { addressOf, operations } from '../support/management.ts';
 
 /** What programs send and rely on beyond the words of the document. */
 
@@ -107,15 +109,60 @@ test('values that the public interface takes are taken', async () => {
   assert.equal((await nas.api.delete('plugins/plugins/77/')).status, 404);
 });
 
+test('values at the edge of what the public interface takes have their effect on the machine', async () => {
+  const user = await nas.api.expect(201, 'POST', 'account/users/', {
+    bsdusr_username: 'jane',
+    bsdusr_full_name: 'Doe, Jane',
+    bsdusr_password_disabled: true,
+    bsdusr_creategroup: true,
+  });
+  assert.equal(user['bsdusr_full_name'], 'Doe, Jane');
+  const { users } = await nas.host.accounts.owned();
+  assert.equal(users.find(({ name }) => name === 'jane')?.fullName, 'Doe, Jane');
+
+  await nas.api.expect(201, 'POST', 'services/rsyncmod/', {
+    rsyncmod_name: 'closed',
+    rsyncmod_path: '/mnt/tank',
+    rsyncmod_maxconn: -1,
+  });
+  await nas.api.expect(200, 'PUT', 'services/services/rsync/', { srv_enable: true });
+  assert.match((await nas.host.files.read('/etc/rsyncd.conf')) ?? '', /max connections = -1/);
+
+  await nas.api.expect(200, 'PUT', 'services/ups/', {
+    ups_driver: 'usbhid-ups',
+    ups_port: 'auto',
+    ups_shutdown: 'batt',
+    ups_shutdowntimer: 0,
+  });
+  await nas.api.expect(200, 'PUT', 'services/services/ups/', { srv_enable: true });
+  assert.match((await nas.host.files.read('/etc/nut/upssched.conf')) ?? '', /^AT ONBATT \* START-TIMER shutdown 0$/m);
+
+  const tag = 100_000;
+  await nas.api.expect(201, 'POST', 'services/iscsi/authcredential/', {
+    iscsi_target_auth_tag: tag,
+    iscsi_target_auth_user: 'joe',
+    iscsi_target_auth_secret: 'secretsecret12',
+  });
+  const portal = await nas.api.expect(201, 'POST', 'services/iscsi/portal/', {
+    iscsi_target_portal_ips: ['0.0.0.0:3262'],
+    iscsi_target_portal_discoveryauthmethod: 'CHAP',
+    iscsi_target_portal_discoveryauthgroup: tag,
+  });
+  assert.equal(portal['iscsi_target_portal_discoveryauthgroup'], tag);
+
+  await nas.api.expect(201, 'POST', 'system/bootenv/', { name: '_before.update' });
+  assert.ok((await nas.host.bootEnvironments.list())?.some(({ name }) => name === '_before.update'));
+  assert.equal((await nas.api.post('system/bootenv/', { name: '..' })).status, 400);
+});
+
 test('HEAD is answered wherever GET is, with the same status and no body', async () => {
+  const managed = operations.filter(
+    ({ method, answer, params }) => method === 'GET' && answer !== 'events' && Object.keys(params).length === 0,
+  );
   for (const path of [
-    '/healthz',
-    '/readyz',
-    '/openapi.json',
-    '/docs',
-    '/docs/start.js',
-    '/api/v1.0/',
-    'sharing/cifs/',
+    ...['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/start.js', '/api/v1.0/'],
+    ...(await readable(nas.api)),
+    ...managed.map((operation) => addressOf(operation)),
   ]) {
     const [head, get] = [await nas.api.send('HEAD', path), await nas.api.get(path)];
     assert.deepEqual([head.status, head.text], [get.status, ''], path);

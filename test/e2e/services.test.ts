@@ -36,12 +36,31 @@ test('a switch is what the machine does, and a body without it changes nothing',
       });
       assert.deepEqual(
         [record['srv_service'], record['srv_enable'], record['srv_state']],
-        [service, on, on ? 'RUNNING' : 'STOPPED'],
+        // No UPS is configured yet.
+        [service, on, on && service !== 'ups' ? 'RUNNING' : 'STOPPED'],
       );
     }
   }
   const before = await nas.api.expect(200, 'GET', 'services/services/ftp/');
   assert.deepEqual(await nas.api.expect(200, 'PUT', 'services/services/ftp/', { dc_domain: 'x' }), before);
+});
+
+test('a service that waits for a UPS, a disk or a target is on, but not running', async () => {
+  await using nas = await appliance({ disks: [] });
+  const stateOf = async (service: string) => {
+    const { srv_enable, srv_state } = await nas.api.expect(200, 'GET', `services/services/${service}/`);
+    return [srv_enable, srv_state];
+  };
+  for (const service of ['ups', 'smartd', 'iscsitarget']) {
+    assert.equal((await switchOf(nas, service, true)).status, 200);
+    assert.deepEqual(await stateOf(service), [true, 'STOPPED'], service);
+  }
+  await nas.api.expect(200, 'PUT', 'services/ups/', { ups_driver: 'usbhid-ups', ups_port: 'auto' });
+  assert.deepEqual(await stateOf('ups'), [true, 'RUNNING']);
+  await nas.api.expect(200, 'PUT', 'services/ups/', { ups_driver: '', ups_mode: 'slave', ups_remotehost: 'other' });
+  assert.deepEqual(await stateOf('ups'), [true, 'RUNNING'], 'another machine has the UPS');
+  await nas.api.expect(201, 'POST', 'services/iscsi/target/', { iscsi_target_name: 't' });
+  assert.deepEqual(await stateOf('iscsitarget'), [true, 'RUNNING']);
 });
 
 test('a program that does not start leaves its switch off, and its words are the answer', async () => {
@@ -118,4 +137,29 @@ test("the interface's own port is nobody else's, TCP and UDP are apart, and so a
       'UDP port 161 of the service snmp is already used by the service tftp. Set tftp_port of services/tftp to another port.',
     ],
   });
+});
+
+test('the answer says that the SSH server refuses passwords, while it does', async () => {
+  await using nas = await appliance();
+  const noteOf = async (path: string, body: object) =>
+    (await nas.api.put(path, body)).headers.get('x-holdfast-note') ?? undefined;
+  assert.equal(await noteOf('services/services/ftp/', { srv_enable: true }), undefined);
+  assert.equal(await noteOf('services/services/ssh/', { srv_enable: true }), undefined, 'still configured by hand');
+  const said = await noteOf('services/ssh/', { ssh_tcpport: 2222 });
+  assert.match(said ?? '', /refuses passwords and accepts SSH keys .*Set ssh_passwordauth of services\/ssh/);
+  assert.equal(await noteOf('services/services/ssh/', { srv_enable: true }), said);
+  assert.equal(await noteOf('services/ssh/', { ssh_passwordauth: true }), undefined);
+  assert.equal(await noteOf('services/services/ssh/', { srv_enable: false }), undefined);
+});
+
+test('the revisions name what was changed', async () => {
+  await using nas = await appliance();
+  await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
+  const { id } = await nas.api.expect(201, 'POST', 'account/groups/', { bsdgrp_group: 'team' });
+  await nas.api.expect(200, 'PUT', `account/groups/${id}/`, { bsdgrp_group: 'crew' });
+  await nas.api.expect(204, 'DELETE', `account/groups/${id}/`);
+  assert.deepEqual(
+    (await nas.api.list('/api/holdfast/v1/revisions')).slice(0, 4).map(({ title }) => title),
+    ['remove the group crew', 'change the group team', 'create a group', 'change the service ftp'],
+  );
 });

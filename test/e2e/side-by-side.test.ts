@@ -118,6 +118,7 @@ test('what a change is about to apply is not reported as drift', async () => {
   await Promise.all([ups, inspected]);
   const drifted = () => nas.engine.problems.flatMap(({ kind, about }) => (kind === 'drift' ? [about] : []));
   assert.deepEqual(drifted(), []);
+  await nas.api.expect(200, 'PUT', '/api/holdfast/v1/drift/ups', { policy: 'report' });
   await nas.machine.services.stop('nut-monitor');
   await nas.engine.inspect();
   assert.deepEqual(drifted(), ['subsystem/ups']);

@@ -446,7 +446,7 @@ describe('disks', () => {
       around: (host) => ({
         ...host,
         disks: {
-          failing: () => host.disks.failing(),
+          health: () => host.disks.health(),
           scramble: (disk: string) => host.disks.scramble(disk),
           tune: (...words) => host.disks.tune(...words),
           list: async () => (await host.disks.list()).map((disk) => ({ ...disk, can: [] })),

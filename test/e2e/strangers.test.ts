@@ -78,6 +78,7 @@ test('a body is small, but for whole configurations, certificates and keytabs', 
     ['/api/v1.0/system/certificate/import/', 4 * MiB],
     ['/api/v1.0//directoryservice/kerberoskeytab', 4 * MiB],
     ['/api/holdfast/v1/config/restore', 32 * MiB],
+    ['/api/holdfast/v1/migrate', 18 * MiB],
   ] as const) {
     const refused = await sized(to, limit + 1);
     assert.match(refused, /^HTTP\/1\.1 413 /, to);
@@ -141,15 +142,12 @@ test('a body with more values than its path takes is refused before it is parsed
     const start = performance.now();
     const answer = await box.api.send('POST', to, body);
     const took = performance.now() - start;
-    assert.deepEqual(
-      [answer.status, answer.text],
-      [400, `{"error":"The body has too many values: the limit here is ${limit}."}`],
-      to,
-    );
+    const sentence = `The body has too many values: the limit here is ${limit}.`;
+    assert.deepEqual([answer.status, answer.text.includes(`":"${sentence}"`)], [400, true], answer.text);
     assert.ok(took < 1000, `${to}: ${took} ms`);
   }
   const deep = await box.api.send('POST', path, `${'['.repeat(1000)}${']'.repeat(1000)}`);
-  assert.equal(deep.text, '{"error":"The body is nested more than 32 levels deep."}');
+  assert.match(deep.text, /"(?:error|detail)":"The body is nested more than 32 levels deep\."/);
 });
 
 test('a request that takes too long to come is answered 408', async () => {

@@ -261,7 +261,7 @@ test('the virtual host opens the endpoints in the settings, and opens them again
     assert.match(await getByTls(secure, health), /alive/);
     await one.api.expect(200, 'PUT', 'system/settings/', { stg_guiprotocol: 'http' });
     await assert.rejects(getByTls(secure), /ECONNREFUSED/);
-    assert.equal((await fetch(`http://127.0.0.1:${plain}/healthz`)).status, 401);
+    assert.equal((await fetch(`http://127.0.0.1:${plain}/metrics`)).status, 401);
   } finally {
     await one[Symbol.asyncDispose]();
   }

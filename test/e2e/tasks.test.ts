@@ -191,7 +191,12 @@ test('a SMART test names disks of the machine, one schedule of a type for each',
     409,
   );
   // The device name that storage/disk shows is accepted, and is the same disk.
-  const named = await one.api.expect(201, 'POST', 'tasks/smarttest/', { smarttest_disks: 'ada0', smarttest_type: 'S' });
+  const disks = await one.api.list('storage/disk/?limit=0');
+  const shown = disks.find((disk) => disk['disk_identifier'] === '{serial}VIRT0001');
+  const named = await one.api.expect(201, 'POST', 'tasks/smarttest/', {
+    smarttest_disks: String(shown?.['disk_name']),
+    smarttest_type: 'S',
+  });
   assert.deepEqual(named['smarttest_disks'], ['{serial}VIRT0001']);
   const again = await one.api.post('tasks/smarttest/', { smarttest_disks: ['ada0'], smarttest_type: 'L' });
   assert.match(again.text, /VIRT0001.* already has a schedule of long tests/);

@@ -552,6 +552,26 @@ describe('import (gaps 11.6)', () => {
     );
   });
 
+  test('a volume that another machine used last is imported only when a person asks for it', async () => {
+    await using box = await boxWith(stripe, { profile: 'clients', now: standingClock().now });
+    await box.api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'kept' });
+    const { vol_guid: guid } = await tank(box.api);
+    box.machine.zfs.useElsewhere('tank', 'attic');
+    await using again = await box.restart();
+    assert.equal((await again.host.zfs.pools()).length, 0);
+    const messages = (await again.api.list('system/alert/')).map(({ message }) => String(message));
+    assert.ok(
+      messages.some((message) => /The volume tank is not imported\. The machine attic used it last/.test(message)),
+      messages.join('\n'),
+    );
+    const [found] = await again.api.list('storage/volume_import/');
+    assert.deepEqual([found?.['guid'], found?.['hostname']], [guid, 'attic']);
+    await again.api.expect(202, 'POST', 'storage/volume_import/', { volume_id: found?.['id'] });
+    assert.equal((await tank(again.api))['status'], 'HEALTHY');
+    assert.ok((await again.host.zfs.datasets()).some(({ name }) => name === 'tank/kept'));
+    assert.equal((await again.api.list('storage/volume/')).length, 1);
+  });
+
   test('a volume that nobody has imported is taken up when the daemon starts', async () => {
     await using box = await boxWith(stripe, { now: standingClock().now });
     await box.host.zfs.exportPool('tank');
@@ -615,6 +635,14 @@ describe('encrypted volumes (gaps 11.3)', () => {
     assert.doesNotMatch(JSON.stringify(await box.api.list('system/alert/')), /is locked/);
     await using again = await box.restart();
     assert.deepEqual(await level(again.api), [1, true, 'HEALTHY']);
+  });
+
+  test('replace: pass may be sent, and must then be the passphrase', async () => {
+    await using box = await boxWith(mirror, { encryption: true });
+    await act(box.api, 'keypassphrase', pass);
+    const disks = { label: 'ada1', replace_disk: 'ada2' };
+    wrongField(await act(box.api, 'replace', { ...disks, pass: 'open barley' }), 'pass', /Incorrect passphrase/);
+    description(await act(box.api, 'replace', { ...disks, pass: 'open sesame' }), 202, 'Disk replacement started.');
   });
 
   test('keypassphrase: changed and removed with the password of root, refused without', async () => {

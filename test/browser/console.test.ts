@@ -1,0 +1,213 @@
+/** The console in a real browser: every page by axe in light, dark and at 320 px, the budget, and tasks of people. */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { rootPassword } from '../support/appliance.ts';
+import { findings, picture, signIn, visit, visited } from '../support/browser.ts';
+
+const world = await visited();
+const { box, files } = world;
+after(() => world[Symbol.asyncDispose]());
+
+const pages: Readonly<Record<string, string>> = {
+  overview: '#/',
+  storage: '#/storage',
+  pool: '#/storage/pool?name=tank',
+  sharing: '#/sharing',
+  list: '#/storage/list?of=storage/dataset',
+  share: '#/sharing/record?of=sharing/cifs&key=1',
+  'new-pool': '#/storage/record?of=storage/volume&new=1',
+  task: '#/system/record?of=tasks/cronjob&key=1',
+  settings: '#/sharing/record?of=services/ftp',
+  remove: '#/storage/command?of=storage/volume&key=tank&verb=delete',
+  block: '#/block',
+  activity: '#/activity',
+  change: '#/activity/revision?number=5',
+  account: '#/account',
+};
+
+test('axe finds nothing on any page, in light and dark, and the pages fit into 320 px', async () => {
+  const page = await world.signedIn();
+  const wrong: string[] = [];
+  for (const [name, address] of Object.entries(pages)) {
+    await visit(page, address);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const one of await findings(page)) wrong.push(`${name}, ${colorScheme}: ${one}`);
+      await picture(page, `${name}-${colorScheme}`);
+    }
+    await page.setViewportSize({ width: 320, height: 640 });
+    const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
+    if (width > 320) wrong.push(`${name} is ${width} px wide at 320 px`);
+    for (const one of await findings(page)) wrong.push(`${name}, 320 px: ${one}`);
+    await picture(page, `${name}-320`);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  }
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(world.mishaps, []);
+});
+
+test('the first load is at most 40 kB of script and style, and no page adds more than 15 kB', async () => {
+  const loaded = new Set<string>();
+  const page = await world.open();
+  page.on('response', (answer) => void loaded.add(new URL(answer.url()).pathname));
+  await page.reload();
+  await signIn(page, rootPassword);
+  await page.getByRole('heading', { name: 'Pools' }).waitFor();
+  const sizeOf = (paths: Iterable<string>) =>
+    [...paths].reduce((sum, path) => sum + (files.get(path)?.gzip.length ?? 0), 0);
+  const first = sizeOf(loaded);
+  assert.ok(first > 5000 && first <= 40 * 1024, `${first} bytes`);
+  for (const [name, address] of Object.entries(pages)) {
+    const before = new Set(loaded);
+    await visit(page, address);
+    const more = sizeOf([...loaded].filter((path) => !before.has(path)));
+    assert.ok(more <= 15 * 1024, `${name}: ${more} bytes`);
+  }
+});
+
+test('a wrong password is refused with a sentence, and the end of a session is noticed', async () => {
+  const page = await world.open();
+  assert.deepEqual(await findings(page), []);
+  await picture(page, 'sign-in-light');
+  await signIn(page, 'not the password');
+  await page.getByText('This name and password are not accepted.').waitFor();
+  await signIn(page, rootPassword);
+  await page.getByRole('navigation').waitFor();
+  await box.api.expect(204, 'DELETE', '/api/holdfast/v1/sessions?account=root');
+  await page.evaluate("location.hash = '#/sharing'");
+  await page.getByText('The session has ended.').waitFor();
+  await signIn(page, rootPassword);
+  await page.getByRole('heading', { name: 'Sharing', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  const { status } = await page.request
+    .get(`${box.api.url}/api/holdfast/v1/sessions/current`)
+    .then((answer) => ({ status: answer.status() }));
+  assert.equal(status, 401);
+});
+
+async function shares(): Promise<readonly string[]> {
+  const { json } = await box.api.get('/api/v1.0/sharing/cifs/');
+  return Array.isArray(json) ? json.map(({ cifs_name: name }) => String(name)) : [];
+}
+
+test('a share is made: its mistake stands under its field, the preview shows the file, and Undo takes it back', async () => {
+  const page = await world.signedIn();
+  await visit(page, pages['sharing'] ?? '');
+  await page.getByRole('link', { name: 'New SMB share' }).click();
+  const folder = page.getByLabel('Folder · required');
+  await folder.fill('/nowhere');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByText('Expected a path on a volume').waitFor();
+  assert.equal(await folder.getAttribute('aria-invalid'), 'true');
+  await folder.fill('/mnt/tank/home');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.locator('.diff', { hasText: 'path = /mnt/tank/home' }).waitFor();
+  assert.deepEqual(await shares(), ['media'], 'a preview changes nothing');
+  assert.deepEqual(await findings(page), []);
+  await picture(page, 'preview-light');
+  await page.getByRole('tab', { name: 'As command' }).click();
+  assert.match(
+    (await page.locator('#tab-panel').textContent()) ?? '',
+    /^holdfast create share\/smb --path \/mnt\/tank\/home$/m,
+  );
+  await page.getByRole('tab', { name: 'As request' }).click();
+  assert.match((await page.locator('#tab-panel').textContent()) ?? '', /^POST \/api\/v1\.0\/sharing\/cifs\/$/m);
+  await page.getByRole('button', { name: 'Save' }).click();
+  const notice = page.locator('.notices');
+  await notice.getByText('Created: CIFS share home').waitFor();
+  assert.deepEqual((await shares()).toSorted(), ['home', 'media']);
+  await notice.getByRole('button', { name: 'Undo' }).click();
+  await notice.getByText('was taken back').waitFor();
+  assert.deepEqual(await shares(), ['media']);
+});
+
+test('what another client changes is shown without a reload, and is not overwritten', async () => {
+  const page = await world.signedIn();
+  await visit(page, pages['share'] ?? '');
+  await box.api.expect(200, 'PUT', 'sharing/cifs/1/', { cifs_comment: 'from elsewhere' });
+  const comment = page.getByLabel('Comment');
+  await until(async () => (await comment.inputValue()) === 'from elsewhere');
+  await comment.fill('mine');
+  await box.api.expect(200, 'PUT', 'sharing/cifs/1/', { cifs_comment: 'theirs' });
+  await page.getByText('Somebody else has changed this').waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('alert').getByText(/./).first().waitFor();
+  await page.getByRole('button', { name: 'Take the new values' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.locator('.notices').getByText('Changed: CIFS share media').waitFor();
+  const { text } = await box.api.get('/api/v1.0/sharing/cifs/1/');
+  assert.equal(JSON.parse(text).cifs_comment, 'mine');
+});
+
+test('the search leads by the keyboard alone to a record and to a setting', async () => {
+  const page = await world.signedIn();
+  const find = async (text: string) => {
+    await page.locator('body').press('/');
+    await page.keyboard.type(text);
+    await page.getByRole('option').first().waitFor();
+  };
+  await find('rotate');
+  assert.deepEqual(await findings(page), []);
+  await picture(page, 'search-light');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Cron job Rotate the keys' }).waitFor();
+  await page.getByText('Next runs').waitFor();
+  await find('workgroup');
+  await page.keyboard.press('Enter');
+  await until(async () => (await page.evaluate('document.activeElement?.id')) === 'field-cifs_srv_workgroup');
+});
+
+test('a pool is removed only after its name is typed, and what lies on it is listed', async () => {
+  const page = await world.signedIn();
+  await visit(page, '#/storage/command?of=storage/volume&key=fast&verb=delete');
+  const button = page.getByRole('button', { name: 'Delete' });
+  await page.getByText('All data and snapshots of it').waitFor();
+  assert.equal(await button.isDisabled(), true);
+  const name = page.getByLabel('Type fast to go on');
+  await name.fill('fas');
+  assert.equal(await button.isDisabled(), true);
+  await name.fill('fast');
+  await button.click();
+  await page.locator('.notices').getByText('Delete: volume fast').waitFor();
+  assert.equal((await box.api.get('/api/v1.0/storage/volume/fast/')).status, 404);
+});
+
+test('a list of thousands has only the rows in sight in the page, and finds and orders on the appliance', async () => {
+  const page = await world.signedIn();
+  for (let from = 0; from < 600; from += 100)
+    await box.api.expect(200, 'POST', '/api/holdfast/v1/transactions', {
+      requests: Array.from({ length: 100 }, (_, index) => ({
+        ...{ method: 'POST', path: 'tasks/cronjob/' },
+        body: {
+          ...{ cron_user: 'root', cron_command: 'true', cron_enabled: false },
+          cron_description: `task ${String(from + index).padStart(4, '0')}`,
+        },
+      })),
+    });
+  await visit(page, '#/system/list?of=tasks/cronjob');
+  const rows = page.locator('.window tbody tr:not(.gap)');
+  await rows.first().waitFor();
+  assert.ok((await rows.count()) < 60, `${await rows.count()} rows are in the page`);
+  await scrollToEnd(page);
+  await page.getByRole('link', { name: 'task 0599' }).waitFor();
+  assert.ok((await rows.count()) < 60);
+  await page.getByLabel('Filter by').fill('task 0042');
+  await page.getByRole('link', { name: 'task 0042' }).waitFor();
+  assert.equal(await rows.count(), 1);
+});
+
+async function scrollToEnd(page: Page): Promise<void> {
+  await until(async () => {
+    await page.locator('.window').evaluate((box) => box.scrollTo(0, box.scrollHeight));
+    return (await page.getByRole('link', { name: 'task 0599' }).count()) === 1;
+  });
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 15_000; !(await holds()); ) {
+    assert.ok(Date.now() < end, 'it did not come to hold within 15 s');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isObject } from '../../src/lib/json.ts';
+import type { Api } from '../support/api.ts';
+import { type Appliance, appliance } from '../support/appliance.ts';
+import { furnished } from '../support/furnished.ts';
+import { withKey } from '../support/keys.ts';
+
+const root = '/api/holdfast/v1/file';
+
+async function nas(): Promise<Appliance> {
+  const one = await appliance();
+  await one.api.expect(201, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
+  return one;
+}
+
+async function exported(api: Api, query = ''): Promise<string> {
+  const answer = await api.get(`${root}${query}`, { accept: 'application/yaml' });
+  assert.equal(answer.status, 200, answer.text);
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/yaml/);
+  return answer.text;
+}
+
+const bodyOf = (text: string, more: object = {}) => ({ files: [{ name: 'site.yaml', text }], ...more });
+
+async function apply(api: Api, text: string, more: object = {}): Promise<Readonly<Record<string, unknown>>> {
+  return api.expect(200, 'POST', `${root}/apply`, bodyOf(text, more));
+}
+
+/** The sentences with which the files are refused. */
+async function refused(api: Api, text: string, more: object = {}): Promise<readonly string[]> {
+  const { status, json, text: answer } = await api.post(`${root}/apply`, bodyOf(text, more));
+  assert.equal(status, 400, answer);
+  const fields = isObject(json) ? json['fields'] : undefined;
+  const files = isObject(fields) ? fields['files'] : undefined;
+  assert.ok(Array.isArray(files), answer);
+  return files.map(String);
+}
+
+const whatOf = ({ changes }: Readonly<Record<string, unknown>>) =>
+  (Array.isArray(changes) ? changes : []).map(({ what, kind, name }) => `${what} ${kind} ${name}`);
+
+test('a file makes records that refer to one another, as one revision, and twice changes nothing', async () => {
+  await using one = await nas();
+  const { api, engine } = one;
+  const text = `holdfast: 1
+pool: { tank: { adopt: true } }
+dataset:
+  tank/media: { quota: 1G, compression: lz4 }
+group:
+  family: {}
+user:
+  anna: { full_name: Anna, group: family, groups: [www], password: { env: ANNA } }
+task/cron:
+  echo hello: { user: anna, minute: '5' }
+share/smb:
+  media: { path: /mnt/tank/media, guest: true }
+service:
+  smb: { on: true }
+`;
+  const secrets = { 'env:ANNA': 'keep it secret' };
+  const before = engine.revisions(1)[0]?.number ?? 0;
+  const done = await apply(api, text, { secrets });
+  assert.deepEqual(whatOf(done), [
+    'create dataset tank/media',
+    'create group family',
+    'create user anna',
+    'create task/cron echo hello',
+    'create share/smb media',
+    'change service smb',
+  ]);
+  assert.equal(engine.revisions(1)[0]?.number, before + 1);
+  assert.equal(done['revision'], before + 1);
+  assert.ok(!JSON.stringify([done, engine.revisions(1)]).includes('keep it secret'));
+  const [anna] = (await api.list('account/users/?limit=0')).filter(({ bsdusr_username }) => bsdusr_username === 'anna');
+  assert.match(String(anna?.['bsdusr_unixhash']), /^\$6\$/);
+  assert.deepEqual(await apply(api, text, { secrets }), { changes: [], revision: null, takes_over: [] });
+  assert.equal(engine.revisions(1)[0]?.number, before + 1);
+  // Another password is a difference, although only hashes are stored.
+  assert.deepEqual(whatOf(await apply(api, text, { secrets: { 'env:ANNA': 'another secret' } })), ['change user anna']);
+});
+
+test('an absent field stays, null is the default, and null for a record removes it', async () => {
+  await using one = await nas();
+  const { api } = one;
+  await apply(api, 'holdfast: 1\nshare/smb:\n  a: { path: /mnt/tank/a, comment: x, guest: true }\n');
+  await apply(api, 'holdfast: 1\nshare/smb:\n  a: { comment: y }\n');
+  assert.match(await exported(api), /a:\n {4}path: \/mnt\/tank\/a\n {4}comment: y\n {4}guest: true\n/);
+  await apply(api, 'holdfast: 1\nshare/smb:\n  a: { guest: null }\n');
+  assert.match(await exported(api), /comment: y\n(?! +guest)/);
+  const [ntp = ''] = /^ {2}\S+/m.exec((await exported(api, '?full=true')).split('\nntp:\n')[1] ?? '') ?? [];
+  assert.deepEqual(whatOf(await apply(api, `holdfast: 1\nshare/smb: { a: null }\nntp:\n${ntp} null\n`)).length, 2);
+  // A record of a new system that was removed is said to be absent, so that the file removes it elsewhere too.
+  assert.ok((await exported(api)).includes(`ntp:\n${ntp} null\n`));
+  assert.ok(!(await exported(api)).includes('share/smb'));
+});
+
+test('every problem of all files is named, with its line and the name that may be meant', async () => {
+  await using one = await nas();
+  const { api, engine } = one;
+  const before = engine.revisions(1)[0]?.number;
+  const text = `holdfast: 1
+share/smbb: {}
+pool: { lake: {} }
+share/smb:
+  a:
+    path: /mnt/tank/a
+    gest: true
+    guest: perhaps
+  b: { comment: no path }
+  c: { path: /mnt/nowhere }
+email: { pass: clear }
+user:
+  bob: { full_name: Bob, group: nobody-knows, password: { keep: true } }
+`;
+  const sentences = await refused(api, text);
+  for (const [line, part] of [
+    [2, 'There is no kind "share/smbb". Did you mean share/smb'],
+    [3, 'There is no such pool. A file never makes one'],
+    [7, 'There is no field "gest". Did you mean guest'],
+    [8, 'guest: Expected true or false, got "perhaps".'],
+    [9, 'path is required.'],
+    [11, 'pass: A file has no secrets in clear.'],
+    [13, 'group: There is no group "nobody-knows".'],
+    [13, 'password: There is nothing to keep.'],
+  ] as const)
+    assert.ok(
+      sentences.some((one) => one.startsWith(`site.yaml:${line}: `) && one.includes(part)),
+      `${line}: ${part}\n${sentences.join('\n')}`,
+    );
+  assert.ok(!sentences.join().includes('clear"'), 'a secret is not repeated');
+  // What only the request finds out has the line of its field too.
+  assert.deepEqual(
+    (await refused(api, 'holdfast: 1\nshare/smb:\n  c:\n    comment: x\n    path: /mnt/nowhere\n')).map((one) =>
+      one.slice(0, 30),
+    ),
+    ['site.yaml:5: share/smb "c": pa'],
+  );
+  assert.match((await refused(api, 'holdfast: 1\nnetwork: [1\n'))[0] ?? '', /^site\.yaml:\d: This is not valid YAML/);
+  assert.match((await refused(api, 'holdfast: 2\n'))[0] ?? '', /^site\.yaml:1: Expected holdfast: 1/);
+  assert.match((await refused(api, 'holdfast: 1\nemail: &a {}\nnetwork: *a\n'))[0] ?? '', /:3: Anchors and aliases/);
+  assert.equal(engine.revisions(1)[0]?.number, before);
+});
+
+test('two files are merged, and what both define is refused', async () => {
+  await using one = await nas();
+  const { api } = one;
+  const share = (name: string) => `holdfast: 1\nshare/smb:\n  ${name}: { path: /mnt/tank/${name} }\n`;
+  const files = (second: string) => ({
+    files: [
+      { name: 'a.yaml', text: share('one') },
+      { name: 'b.yaml', text: second },
+    ],
+  });
+  assert.equal(whatOf(await api.expect(200, 'POST', `${root}/apply`, files(share('two')))).length, 2);
+  const { status, text } = await api.post(`${root}/diff`, files(share('one')));
+  assert.equal(status, 400);
+  assert.ok(text.includes('b.yaml:3: share/smb \\"one\\" is defined in a.yaml, line 3, already.'), text);
+});
+
+test('prune removes what an apply under this name has made, and nothing else', async () => {
+  await using one = await nas();
+  const { api } = one;
+  const names = async () => (await api.list('sharing/cifs/?limit=0')).map(({ cifs_name }) => cifs_name);
+  const share = (...all: readonly string[]) =>
+    `holdfast: 1\nshare/smb:\n${all.map((name) => `  ${name}: { path: /mnt/tank/${name} }\n`).join('')}`;
+  await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/own', cifs_name: 'own' });
+  await apply(api, share('a', 'b', 'c', 'own'));
+  await apply(api, share('d'), { name: 'other' });
+  assert.deepEqual(whatOf(await apply(api, share('a', 'b'))), [], 'without prune they stay');
+  // It was removed and made again by hand, so it is not the one that the file has made.
+  const [b] = (await api.list('sharing/cifs/?limit=0')).filter(({ cifs_name }) => cifs_name === 'b');
+  await api.expect(204, 'DELETE', `sharing/cifs/${String(b?.['id'])}/`);
+  await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/b', cifs_name: 'b' });
+  const diff = await api.expect(200, 'POST', `${root}/diff`, bodyOf(share('a'), { prune: true }));
+  assert.deepEqual(whatOf(diff), ['remove share/smb c']);
+  assert.deepEqual(whatOf(await apply(api, share('a'), { prune: true, token: diff['token'] })), ['remove share/smb c']);
+  assert.deepEqual((await names()).toSorted(), ['a', 'b', 'd', 'own']);
+  assert.deepEqual(whatOf(await apply(api, share('a'), { prune: true })), []);
+});
+
+test('a token of a diff is refused when the configuration or the files have changed', async () => {
+  await using one = await nas();
+  const { api } = one;
+  const text = 'holdfast: 1\nnetwork: { domain: example.com }\n';
+  const { token } = await api.expect(200, 'POST', `${root}/diff`, bodyOf(text));
+  assert.equal((await api.post(`${root}/apply`, bodyOf(`${text}# other\n`, { token }))).status, 409);
+  await api.expect(200, 'PUT', 'system/advanced/', { adv_motd: 'Hello' });
+  const moved = await api.post(`${root}/apply`, bodyOf(text, { token }));
+  assert.equal(moved.status, 409);
+  assert.match(moved.text, /The configuration has changed since the diff/);
+  const { token: again } = await api.expect(200, 'POST', `${root}/diff`, bodyOf(text));
+  await apply(api, text, { token: again });
+});
+
+test('secrets are in no file in clear, and sealed ones are for their field on this appliance only', async () => {
+  await using one = await nas();
+  const { api } = one;
+  const password = 'open sesame 4711';
+  await api.expect(200, 'PUT', 'system/email/', { em_pass: password, em_user: 'nas', em_smtp: true });
+  const kept = await exported(api);
+  assert.match(kept, /pass:\n {4}keep: true\n/);
+  const sealed = await exported(api, '?secrets=sealed');
+  for (const text of [kept, sealed, await exported(api, '?full=true')]) assert.ok(!text.includes(password));
+  assert.equal(await exported(api, '?secrets=sealed'), sealed, 'the same secret is the same text');
+  const [, value = ''] = /sealed: (hf1:\S+)\n/.exec(sealed.split('\nemail:')[1] ?? '') ?? [];
+  await api.expect(200, 'PUT', 'system/email/', { em_pass: 'other' });
+  assert.deepEqual(whatOf(await apply(api, sealed)), ['change email ']);
+  assert.equal((await api.expect(200, 'GET', 'system/email/'))['em_pass'], password);
+  assert.match(
+    (await refused(api, `holdfast: 1\nservice/snmp: { community: { sealed: '${value}' } }\n`))[0] ?? '',
+    /did not seal/,
+  );
+  assert.match(
+    (await refused(api, `holdfast: 1\nemail: { fromemail: { sealed: '${value}' } }\n`))[0] ?? '',
+    /Expected text/,
+  );
+  await using other = await nas();
+  assert.match((await refused(other.api, sealed))[0] ?? '', /did not seal/);
+});
+
+test('a key sees and changes by a file what it may see and change', async () => {
+  await using one = await furnished();
+  const { api: reader } = await withKey(one, { name: 'reader', role: 'read-only' });
+  const text = await exported(reader);
+  assert.ok(text.includes('share/smb:') && !/\$6\$|PRIVATE KEY/.test(text));
+  assert.match(text, /task\/cron:\n {2}echo 0:\n(?: {4}.*\n)*? {4}description: Job 0/);
+  assert.equal((await reader.get(`${root}?secrets=sealed`)).status, 403);
+  assert.equal((await reader.post(`${root}/apply`, bodyOf('holdfast: 1\n'))).status, 403);
+});
+
+test('the schema describes every kind and field of a full export', async () => {
+  await using one = await furnished();
+  const { properties } = await one.api.expect(200, 'GET', `${root}/schema`);
+  const document = await one.api.expect(200, 'GET', `${root}?full=true`);
+  assert.ok(isObject(properties));
+  for (const [kind, content] of Object.entries(document)) {
+    const schema = properties[kind];
+    assert.ok(isObject(schema), kind);
+    if (kind === 'holdfast' || !isObject(content)) continue;
+    const whole = isObject(schema['properties']);
+    const fields = whole
+      ? schema['properties']
+      : isObject(schema['additionalProperties'])
+        ? schema['additionalProperties']['properties']
+        : {};
+    const records = whole ? [content] : Object.values(content);
+    for (const record of records)
+      for (const name of Object.keys(isObject(record) ? record : {}))
+        assert.ok(isObject(fields) && fields[name] !== undefined, `${kind}.${name}`);
+  }
+  const again = await one.api.post(`${root}/diff`, bodyOf(JSON.stringify(document)));
+  assert.equal(again.text.startsWith('{"changes":[]'), true, again.text.slice(0, 400));
+});
+
+test('1,000 shares from one file are one change and one reload', async (t) => {
+  await using one = await nas();
+  const { api, engine, machine } = one;
+  await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  const reloads = () => machine.services.reloads.get('smbd') ?? 0;
+  const reloadsBefore = reloads();
+  const shares = Array.from({ length: 1000 }, (_, n) => `  s${n}: { path: /mnt/tank, comment: Number ${n} }\n`);
+  const before = engine.revisions(1)[0]?.number ?? 0;
+  const begin = performance.now();
+  const done = await apply(api, `holdfast: 1\nshare/smb:\n${shares.join('')}`);
+  const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+  assert.equal(whatOf(done).length, 1000);
+  assert.deepEqual([(engine.revisions(1)[0]?.number ?? 0) - before, reloads() - reloadsBefore], [1, 1]);
+  t.diagnostic(`1,000 shares: ${seconds} s, 1 request, 1 revision, 1 reload`);
+});
