@@ -56,6 +56,14 @@ export function describeAccounts(hosts: readonly HostUnderTest[]): void {
         assert.equal(await ownedUser(accounts, 'root'), undefined);
       });
 
+      test('an account of the machine is in no directory, and no directory accepts its password', async (t) => {
+        const { accounts } = await start(t);
+        for (const name of ['root', 'no-account-has-this-name', '', '-s', 'a:b']) {
+          assert.equal(await accounts.inDirectory(name), undefined, name);
+          for (const password of ['', 'x']) assert.equal(await accounts.directoryAccepts(name, password), false, name);
+        }
+      });
+
       test('a created group is known and owned until it is removed', async (t) => {
         const { accounts } = await start(t);
         const name = await groupOn(accounts, t);

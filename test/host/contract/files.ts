@@ -67,6 +67,20 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/here/below`), undefined);
       });
 
+      test('folders are listed without files, links and hidden ones, and never outside of the border', async (t) => {
+        const { files, folder } = await place(t);
+        for (const name of ['one/file', 'two/file', 'two/deep/file', '.hidden/file', 'file'])
+          await files.write(`${folder}/${name}`, 'x');
+        assert.deepEqual(await files.folders(folder, folder), [`${folder}/one`, `${folder}/two`]);
+        assert.deepEqual(await files.folders(`${folder}/two`, folder), [`${folder}/two/deep`]);
+        assert.deepEqual(await files.folders(`${folder}/none`, folder), []);
+        assert.deepEqual(await files.folders(`${folder}/file`, folder), []);
+        assert.deepEqual(await files.folders(folder, `${folder}/one`), []);
+        for (const name of ['one/file', 'two/file', 'two/deep/file', '.hidden/file', 'file'])
+          await files.remove(`${folder}/${name}`);
+        for (const name of ['one', 'two/deep', 'two', '.hidden']) await files.removeEmptyFolder(`${folder}/${name}`);
+      });
+
       test('files are found by the prefix of their paths', async (t) => {
         const { files, folder } = await place(t);
         for (const name of ['ab', 'ac', 'b', 'ad/below']) await files.write(`${folder}/${name}`, 'x');

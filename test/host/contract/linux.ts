@@ -19,6 +19,7 @@ import { describePackages } from './packages.ts';
 import { describePlugins } from './plugins.ts';
 import { describeReplication } from './replication.ts';
 import { describeServices } from './services.ts';
+import { describeStatistics } from './statistics.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
 import { describeTargets } from './targets.ts';
 import { describeWeb } from './web.ts';
@@ -43,7 +44,16 @@ const withTgt: HostUnderTest = {
     return other;
   },
 };
-const withLinux: HostUnderTest = { title: 'Linux', start: async () => linux };
+const withLinux: HostUnderTest = {
+  title: 'Linux',
+  start: async () => linux,
+  async endProgram(service, how) {
+    const signal = how === 'failed' ? 'KILL' : 'TERM';
+    const runner = new HelperRunner();
+    await runner.run(['systemctl', 'kill', `--signal=${signal}`, `${service}.service`]);
+    await runner.close();
+  },
+};
 const hosts: readonly HostUnderTest[] = [withLinux];
 /** Each part runs in a separate machine. */
 const parts: Readonly<Record<string, () => void>> = {
@@ -52,6 +62,7 @@ const parts: Readonly<Record<string, () => void>> = {
     describeCommands(hosts);
     describeDisks(hosts);
     describeFiles(hosts);
+    describeStatistics(hosts);
     describeZfs(hosts);
     describeReal(linux);
   },
@@ -195,6 +206,7 @@ function describeReal(host: Host): void {
         running: false,
         enabled: false,
         installed: true,
+        phase: 'failed',
       });
     });
 

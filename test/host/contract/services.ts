@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Services } from '../../../src/host/ports/services.ts';
 import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { refused } from './support.ts';
@@ -11,7 +12,7 @@ async function stateOf(services: Services, name: string) {
 }
 
 export function describeServices(hosts: readonly HostUnderTest[]): void {
-  for (const { title, start } of hosts) {
+  for (const { title, start, endProgram } of hosts) {
     describe(`services on the ${title} host`, () => {
       test('every requested service has a state', async (t) => {
         const { services } = await start(t);
@@ -96,6 +97,35 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         await services.reread();
         assert.deepEqual(await stateOf(services, name), { running: true, enabled: true, installed: true });
       });
+
+      for (const how of ['ended', 'failed'] as const)
+        test(`a program that ${how === 'failed' ? 'fails' : 'ends by itself'} is reported`, async (t) => {
+          const host = await start(t);
+          const { services } = host;
+          assert.ok(endProgram !== undefined, 'this host cannot end programs');
+          finallyOf(t, () => services.stop('proftpd'));
+          await services.start('proftpd');
+          let isReported = false;
+          finallyOf(
+            t,
+            services.watch((names) => {
+              isReported ||= names.includes('proftpd');
+            }),
+          );
+          // What happens before the program that watches has started is not reported.
+          for (const end = Date.now() + 60_000; !isReported && Date.now() < end; await wait(500)) {
+            await services.restart('proftpd');
+            isReported = false;
+            await endProgram('proftpd', how, host);
+            await wait(500);
+          }
+          assert.ok(isReported);
+          const ended = { running: false, enabled: true, installed: true };
+          const state = async () => await stateOf(services, 'proftpd');
+          for (const end = Date.now() + 5000; (await state())?.phase === 'changing' && Date.now() < end; )
+            await wait(50);
+          assert.deepEqual(await state(), how === 'failed' ? { ...ended, phase: 'failed' } : ended);
+        });
 
       test('an unknown service is refused with its name', async (t) => {
         const { services } = await start(t);

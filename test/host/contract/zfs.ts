@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Host } from '../../../src/host/ports/index.ts';
@@ -385,7 +386,9 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
       async function encrypted(host: Host, t: TestContext): Promise<string> {
         const name = freshName('hold');
         const groups = [{ kind: 'stripe', disks: await freeDisks(host, 1) }] as const;
-        finallyOf(t, () => host.zfs.destroyPool(name));
+        finallyOf(t, async () => {
+          if ((await poolNamed(host, name)) !== undefined) await host.zfs.destroyPool(name);
+        });
         await host.zfs.createPool({ name, mountpoint: `/mnt/${name}`, groups, encryption: { key, slots: 'first' } });
         await host.zfs.createDataset(`${name}/a b`);
         await host.files.write(`/mnt/${name}/a b/file`, 'secret');
@@ -411,6 +414,21 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         await host.zfs.loadKey(name, key);
         assert.equal(await host.files.read(`/mnt/${name}/a b/file`), 'secret');
         assert.equal((await datasetOf(host, `${name}/a b`))?.mountpoint, `/mnt/${name}/a b`);
+      });
+
+      test('the mount point of a locked pool cannot be written to, and is gone with the pool', async (t) => {
+        const host = await start(t);
+        const name = await encrypted(host, t);
+        const { files, zfs } = host;
+        await zfs.unloadKey(name);
+        await refused(files.write(`/mnt/${name}/file`, 'in its place'), /not permitted/i);
+        await refused(files.makeFolder(`/mnt/${name}/a`, { within: '/mnt', mode: 0o755 }), /not permitted/i);
+        assert.equal(await files.kind(`/mnt/${name}/file`), undefined);
+        await zfs.loadKey(name, key);
+        await files.write(`/mnt/${name}/file`, 'in the pool');
+        await zfs.unloadKey(name);
+        await zfs.destroyPool(name);
+        assert.equal(await files.kind(`/mnt/${name}`), undefined);
       });
 
       test('a changed key replaces the first', async (t) => {
@@ -442,6 +460,60 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.read(`/mnt/${name}/a b/file`), 'secret');
       });
 
+      test('a dataset and a zvol have keys of their own, and what is below and cloned has the same', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        await host.zfs.createDataset(`${name}/own`, { encryption: { key, slots: 'first' } });
+        await host.zfs.createVolume(`${name}/disk`, 16 * MiB, { encryption: { key: other, slots: 'second' } });
+        await host.zfs.createDataset(`${name}/own/below`);
+        await host.zfs.createDataset(`${name}/own/inner`, { encryption: { key: other, slots: 'third' } });
+        await host.zfs.createDataset(`${name}/plain`);
+        await host.files.write(`/mnt/${name}/own/below/file`, 'secret');
+        await host.zfs.createSnapshot(`${name}/own@s`, { recursive: true });
+        await host.zfs.cloneSnapshot(`${name}/own/below@s`, `${name}/plain/clone`);
+        const state = async () =>
+          Object.fromEntries(
+            (await host.zfs.datasets({ trees: [name] })).map((one) => [
+              one.name.slice(name.length + 1),
+              [one.encryptionRoot?.slice(name.length + 1), one.key, one.keySlots, one.mountpoint !== undefined],
+            ]),
+          );
+        const open = {
+          '': [undefined, undefined, undefined, true],
+          disk: ['disk', 'available', 'second', false],
+          own: ['own', 'available', 'first', true],
+          'own/below': ['own', 'available', undefined, true],
+          'own/inner': ['own/inner', 'available', 'third', true],
+          plain: [undefined, undefined, undefined, true],
+          'plain/clone': ['own', 'available', undefined, true],
+        };
+        assert.deepEqual(await state(), open);
+        await host.zfs.unloadKey(`${name}/own`);
+        assert.deepEqual(await state(), {
+          ...open,
+          own: ['own', 'unavailable', 'first', false],
+          'own/below': ['own', 'unavailable', undefined, false],
+          'own/inner': ['own/inner', 'unavailable', 'third', false],
+          'plain/clone': ['own', 'unavailable', undefined, false],
+        });
+        await refused(host.zfs.createDataset(`${name}/own/more`), /key is not loaded/);
+        // Snapshots and clones do not need the key.
+        await host.zfs.createSnapshot(`${name}/own@locked`);
+        await host.zfs.cloneSnapshot(`${name}/own@locked`, `${name}/locked`);
+        assert.deepEqual((await state())['locked'], ['own', 'unavailable', undefined, false]);
+        await host.zfs.destroyDataset(`${name}/locked`);
+        await refused(host.zfs.loadKey(`${name}/own/below`, key), /encryption root/);
+        await refused(host.zfs.loadKey(`${name}/own`, other), /Incorrect key/);
+        await host.zfs.loadKey(`${name}/own`, key);
+        assert.deepEqual(await state(), { ...open, 'own/inner': ['own/inner', 'unavailable', 'third', false] });
+        await host.zfs.loadKey(`${name}/own/inner`, other);
+        assert.deepEqual(await state(), open);
+        for (const file of ['own/below', 'plain/clone'])
+          assert.equal(await host.files.read(`/mnt/${name}/${file}/file`), 'secret');
+        await host.zfs.unloadKey(`${name}/disk`);
+        assert.deepEqual((await state())['disk'], ['disk', 'unavailable', 'second', false]);
+      });
+
       test('a pool without encryption has no key', async (t) => {
         const host = await start(t);
         const name = await poolOn(host, t);
@@ -462,6 +534,69 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.ok(names.indexOf(`${pool}/b`) < names.indexOf(`${pool}/b/c d`));
         assert.equal((await datasetOf(host, `${pool}/b/c d`))?.mountpoint, `/mnt/${pool}/b/c d`);
         assert.equal(await host.files.kind(`/mnt/${pool}/b/c d`), 'folder');
+      });
+
+      test('a dataset that is moved away is unmounted with its children, and comes back as it was with its files', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        const own = freshName('/mnt/own');
+        await host.zfs.createDataset(`${pool}/a`, { properties: { atime: 'off' } });
+        await host.zfs.createDataset(`${pool}/a/below`);
+        await host.zfs.createDataset(`${pool}/a/own`, { mountpoint: own });
+        await host.zfs.createVolume(`${pool}/a/disk`, 16 * MiB);
+        await host.zfs.createDataset(`${pool}/away`, { mountpoint: 'none', properties: { readonly: 'on' } });
+        for (const path of [`/mnt/${pool}/a`, `/mnt/${pool}/a/below`, own])
+          await host.files.write(`${path}/file`, path, { mode: 0o644 });
+        await host.zfs.createSnapshot(`${pool}/a/below@one`);
+        const shown = async (root: string) =>
+          (await host.zfs.datasets({ trees: [`${pool}/${root}`] })).map(
+            ({ name, mountpoint, properties, inherited }) => ({
+              ...{ name: name.slice(pool.length + 1 + root.length), mountpoint, properties, inherited },
+            }),
+          );
+        const before = await shown('a');
+        await host.zfs.moveDataset(`${pool}/a`, `${pool}/away/a`, { mounted: false });
+        const away = await shown('away/a');
+        assert.deepEqual(
+          away.map(({ mountpoint, properties }) => [mountpoint, properties.readonly]),
+          before.map(() => [undefined, 'on']),
+        );
+        assert.equal(await datasetOf(host, `${pool}/a`), undefined);
+        assert.equal(await host.files.kind(`${own}/file`), undefined);
+        assert.deepEqual(
+          (await host.zfs.snapshots([`${pool}/away/a/below`])).map(({ name }) => name),
+          ['one'],
+        );
+        await host.zfs.moveDataset(`${pool}/away/a`, `${pool}/a`, { mounted: true });
+        assert.deepEqual(await shown('a'), before);
+        for (const path of [`/mnt/${pool}/a`, `/mnt/${pool}/a/below`, own])
+          assert.equal(await host.files.read(`${path}/file`), path);
+        await host.zfs.moveDataset(`${pool}/a`, `${pool}/a`, { mounted: true });
+        assert.deepEqual(await shown('a'), before, 'a move to the same name changes nothing');
+      });
+
+      test('a move to a name that is taken, to another pool or below what is missing is refused and changes nothing', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        for (const name of ['a', 'a/below', 'b']) await host.zfs.createDataset(`${pool}/${name}`);
+        for (const to of [`${pool}/b`, 'nosuchpool/a', `${pool}/gone/a`, `${pool}/a/below/a`])
+          await refused(host.zfs.moveDataset(`${pool}/a`, to, { mounted: false }), /./);
+        await refused(host.zfs.moveDataset(`${pool}/gone`, `${pool}/c`, { mounted: true }), /./);
+        for (const name of ['a', 'a/below', 'b'])
+          assert.equal((await datasetOf(host, `${pool}/${name}`))?.mountpoint, `/mnt/${pool}/${name}`);
+      });
+
+      test('a recursive snapshot leaves out the bin', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        for (const name of ['a', '.holdfast-bin', '.holdfast-bin/1-b', 'a/.holdfast-bin'])
+          await host.zfs.createDataset(`${pool}/${name}`);
+        await host.zfs.createSnapshot(`${pool}@all`, { recursive: true, task: 7 });
+        const all = (await host.zfs.snapshots()).filter(({ dataset }) => dataset.startsWith(pool));
+        assert.deepEqual(
+          all.map(({ dataset, task }) => [dataset, task]),
+          [pool, `${pool}/a`].map((dataset) => [dataset, 7]),
+        );
       });
 
       test('datasets and pools are listed by name, without those that do not exist', async (t) => {
@@ -577,6 +712,42 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
           const available = (await datasetOf(host, name))?.available ?? 0;
           assert.ok(available > 100 * MiB && available <= 128 * MiB, `${name} has ${available}`);
         }
+      });
+
+      test('nothing is written into a read-only dataset, and not more than a quota', async (t) => {
+        const host = await start(t);
+        const name = await poolOn(host, t);
+        const [file, other] = [`/mnt/${name}/media/file`, `/mnt/${name}/media/other`];
+        await host.zfs.createDataset(`${name}/media`, { properties: { refquota: String(4 * MiB) } });
+        await host.files.write(file, 'content');
+        const large = randomBytes(16 * MiB).toString('base64');
+        await refused(host.files.write(other, large, { encoding: 'base64' }), /quota exceeded/);
+        await host.zfs.changeDataset(`${name}/media`, { properties: { refquota: '0', readonly: 'on' } });
+        assert.equal((await datasetOf(host, `${name}/media`))?.properties.refquota, '0');
+        await refused(host.files.write(file, 'changed'), /read-only/);
+        await refused(host.files.remove(file), /read-only/);
+        await refused(host.files.makeFolder(`${file}s`, { within: `/mnt/${name}`, mode: 0o755 }), /read-only/);
+        await host.zfs.createSnapshot(`${name}/media@s`);
+        assert.equal(await host.files.read(file), 'content');
+        await host.zfs.changeDataset(`${name}/media`, { properties: { readonly: 'inherit' } });
+        await host.files.write(file, 'changed');
+      });
+
+      test('a pool whose groups differ already is extended by any group', async (t) => {
+        const host = await start(t);
+        const [a = '', b = '', c = '', d = '', e = ''] = await freeDisks(host, 5);
+        const name = await poolOn(host, t, [
+          { kind: 'mirror', disks: [a, b] },
+          { kind: 'mirror', disks: [c, d] },
+        ]);
+        await refused(host.zfs.extendPool(name, [{ kind: 'stripe', disks: [e] }]), /mismatched replication level/);
+        const [first] = await devicesOf(host, name);
+        await host.zfs.detachDevice(name, first?.guid ?? '');
+        await host.zfs.extendPool(name, [{ kind: 'stripe', disks: [e] }]);
+        assert.deepEqual(
+          (await poolNamed(host, name))?.groups.map(({ kind }) => kind),
+          ['stripe', 'mirror', 'stripe'],
+        );
       });
 
       test('a reservation reduces the space of the parent and is available to the child', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { LinuxAccounts } from '../../../src/host/linux/accounts.ts';
-import { readGroups, readHashes, readShells, readUsers } from '../../../src/host/linux/accounts-read.ts';
+import { isInFiles, readGroups, readHashes, readShells, readUsers } from '../../../src/host/linux/accounts-read.ts';
 import { HelperRunner, type Runner } from '../../../src/host/linux/runner.ts';
 import { Tree } from '../../../src/host/linux/tree.ts';
 import type { UserSpec } from '../../../src/host/ports/accounts.ts';
@@ -128,6 +128,15 @@ describe('accounts that Holdfast makes', { skip }, () => {
     assert.deepEqual((await accounts.owned()).users, []);
     assert.ok(!(await accounts.known()).users.some((one) => one.name === 'mary'));
     assert.doesNotMatch((await tree.read(ledger)) ?? '', /mary/);
+  });
+
+  test('the machine is asked for accounts by a program only if they can come from a directory', () => {
+    const inFiles = (line: string) => isInFiles('passwd', `# x\n${line}\ngroup: files winbind\n`);
+    for (const line of ['passwd: files', 'passwd:         files systemd', 'passwd:\tfiles systemd  '])
+      assert.ok(inFiles(line), line);
+    for (const line of ['passwd: files systemd winbind', 'passwd: ldap files', 'passwd: compat', 'shadow: files', ''])
+      assert.ok(!inFiles(line), line);
+    assert.ok(!isInFiles('group', 'passwd: files\ngroup: files [NOTFOUND=continue] ldap\n'));
   });
 
   test('a user is in the ledger before it is made, so that a crash leaves no account outside of it', async (t) => {

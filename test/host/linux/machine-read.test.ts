@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFailing } from '../../../src/host/linux/disks.ts';
-import { readOffset, readSimulation } from '../../../src/host/linux/machine-read.ts';
+import { readMemory, readOffset, readSimulation } from '../../../src/host/linux/machine-read.ts';
+import { isFailing, readHealth } from '../../../src/host/linux/smart-read.ts';
 
 test('the offset of the clock is the median of the servers that answer, whatever chrony thinks of them', () => {
   const server = (offset: number, { state = '*', reach = '377' } = {}) =>
@@ -40,4 +40,59 @@ test('an update is read from the lines of a simulated run', () => {
     { name: 'samba', from: '2:4.22.1', to: '2:4.22.3' },
     { name: 'new-one', from: undefined, to: '1.0' },
   ]);
+});
+
+test('what the kernel and the cache of ZFS can give back is available memory', () => {
+  const info = 'MemTotal:        8000000 kB\nMemFree:          100000 kB\nMemAvailable:     500000 kB\n';
+  const arc =
+    'name                            type data\nsize                            4    3000000000\nc_min                           4    250000000\n';
+  assert.deepEqual(readMemory(info, ''), { total: 8_192_000_000, available: 512_000_000 });
+  assert.deepEqual(readMemory(info, arc), { total: 8_192_000_000, available: 3_262_000_000 });
+});
+
+test('what disks report by SMART is read for ATA, NVMe and SCSI, and nothing from a disk that sleeps', () => {
+  const ata = {
+    temperature: { current: 41 },
+    power_on_time: { hours: 20_000 },
+    ata_smart_attributes: {
+      table: [
+        { id: 177, name: 'Wear_Leveling_Count', value: 93, raw: { value: 120 } },
+        { id: 197, name: 'Current_Pending_Sector', value: 100, raw: { value: 8 } },
+        { id: 198, name: 'Offline_Uncorrectable', value: 100, raw: { value: 2 } },
+      ],
+    },
+    ata_smart_self_test_log: {
+      standard: {
+        table: [
+          { status: { passed: false }, lifetime_hours: 19_990 },
+          { status: { passed: true }, lifetime_hours: 19_800 },
+        ],
+      },
+    },
+  };
+  const read = (report: object, status = 0) => readHealth('sda', { status, stdout: JSON.stringify(report) });
+  assert.deepEqual(read(ata), {
+    ...{ name: 'sda', failing: false, temperature: 41, hottest: undefined, wear: 7, badSectors: 8 },
+    ...{ hours: 20_000, testedAt: 19_800 },
+  });
+  const nvme = {
+    temperature: { current: 50 },
+    power_on_time: { hours: 900 },
+    nvme_smart_health_information_log: { percentage_used: 12, media_errors: 1 },
+    nvme_self_test_log: { table: [{ self_test_result: { value: 0 }, power_on_hours: 850 }] },
+  };
+  assert.deepEqual(read(nvme, 8), {
+    ...{ name: 'sda', failing: true, temperature: 50, hottest: undefined, wear: 12, badSectors: 1 },
+    ...{ hours: 900, testedAt: 850 },
+  });
+  const scsi = {
+    temperature: { current: 30, drive_trip: 65 },
+    scsi_error_counter_log: { read: { total_uncorrected_errors: 3 } },
+    scsi_self_test_0: { result: { value: 0 }, power_on_time: { hours: 11 } },
+  };
+  assert.deepEqual(read(scsi), {
+    ...{ name: 'sda', failing: false, temperature: 30, hottest: 65, wear: undefined, badSectors: 3 },
+    ...{ hours: undefined, testedAt: 11 },
+  });
+  assert.equal(read({}, 2), undefined);
 });

@@ -65,6 +65,9 @@ test('the medium of a card is read from ethtool’s output', () => {
     speed: 100,
     duplex: 'half',
   });
+  // That of a virtual machine.
+  const fixed = 'Supports auto-negotiation: No\n\tSpeed: 10000Mb/s\n\tDuplex: Full\n\tAuto-negotiation: off';
+  assert.equal(readMedium(card('Not reported', fixed)), undefined);
   assert.equal(readMedium('Settings for vec0:\n\tLink detected: yes\n'), undefined);
 });
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import { LinuxServices } from '../../../src/host/linux/services.ts';
-import { readLastWords, readUnits } from '../../../src/host/linux/services-read.ts';
+import { readLastWords, readUnits, unitEventReader } from '../../../src/host/linux/services-read.ts';
 import { HostError } from '../../../src/host/ports/index.ts';
 import { scratchFolder } from '../../support/hosts.ts';
 import { recordedRunner, recording } from './support.ts';
@@ -39,7 +40,7 @@ describe('services', () => {
     const names = ['cron', 'proftpd', 'none', 'nfs-server'];
     const units = names.map((name) => `${name}.service`);
     const { runner, asked } = recordedRunner({
-      [`${listUnitsByNames} as 4 ${units.join(' ')}`]: { stdout: recording('units-by-name.json') },
+      [`${listUnitsByNames} as 5 ${units.join(' ')} shutdown.target`]: { stdout: recording('units-by-name.json') },
     });
     assert.deepEqual(
       [...(await new LinuxServices({ runner, root }).states(names))],
@@ -53,13 +54,80 @@ describe('services', () => {
     assert.equal(asked.length, 1);
   });
 
+  test('while the machine is shut down, services that end are changing', async (t) => {
+    const look = `${listUnitsByNames} as 2 cron.service shutdown.target`;
+    const of = (name: string, state: string, detail: string, job: number) => [
+      name,
+      name,
+      'loaded',
+      state,
+      detail,
+      '',
+      '/',
+      job,
+      job === 0 ? '' : 'start',
+      '/',
+    ];
+    const seen = async (...units: readonly (readonly (string | number)[])[]) => {
+      const { runner } = recordedRunner({
+        [look]: { stdout: JSON.stringify({ type: 'a(ssssssouso)', data: [units] }) },
+      });
+      return (await new LinuxServices({ runner, root: scratchFolder(t) }).states(['cron'])).get('cron')?.phase;
+    };
+    const [idle, shutting] = [
+      of('shutdown.target', 'inactive', 'dead', 0),
+      of('shutdown.target', 'inactive', 'dead', 7),
+    ];
+    assert.equal(await seen(of('cron.service', 'inactive', 'dead', 0), idle), undefined);
+    assert.equal(await seen(of('cron.service', 'failed', 'failed', 0), idle), 'failed');
+    assert.equal(await seen(of('cron.service', 'activating', 'auto-restart', 0), idle), 'failed');
+    assert.equal(await seen(of('cron.service', 'activating', 'start', 0), idle), 'changing');
+    assert.equal(await seen(of('cron.service', 'inactive', 'dead', 8), idle), 'changing');
+    assert.equal(await seen(of('cron.service', 'failed', 'failed', 0), shutting), 'changing');
+  });
+
+  const unitFolder = '/org/freedesktop/systemd1/unit';
+  const signal = (path: string, properties: object) =>
+    JSON.stringify({ type: 'signal', path, payload: { type: 'sa{sv}as', data: ['x', properties, []] } });
+  const states = (ActiveState: string, job = 0) => ({
+    ActiveState: { type: 's', data: ActiveState },
+    SubState: { type: 's', data: 'x' },
+    Job: { type: '(uo)', data: [job, '/'] },
+  });
+
+  test('a signal of the service manager names the service', () => {
+    const read = unitEventReader();
+    assert.equal(read(signal(`${unitFolder}/nfs_2dserver_2eservice`, states('failed'))), 'nfs-server');
+    assert.equal(read(signal(`${unitFolder}/getty_40tty1_2eservice`, states('failed'))), 'getty@tty1');
+    assert.equal(read(signal(`${unitFolder}/tank_2emount`, states('failed'))), 'tank.mount');
+    assert.equal(read(signal(`${unitFolder}/cron_2eservice`, { NRestarts: { type: 'u', data: 1 } })), undefined);
+    assert.equal(read('"ActiveState" but no JSON'), undefined);
+    fc.assert(fc.property(fc.string(), (line) => read(`${line}"ActiveState"`) === undefined));
+  });
+
+  test('a signal that repeats the state of a service causes no look', () => {
+    const read = unitEventReader();
+    const smbd = (state: string, job?: number) => read(signal(`${unitFolder}/smbd_2eservice`, states(state, job)));
+    assert.equal(smbd('active'), 'smbd');
+    assert.equal(smbd('active'), undefined);
+    assert.equal(read(signal(`${unitFolder}/nmbd_2eservice`, states('active'))), 'nmbd');
+    assert.equal(smbd('active'), undefined);
+    assert.equal(smbd('reloading', 7), undefined);
+    assert.equal(smbd('active', 7), undefined);
+    assert.equal(smbd('deactivating', 7), 'smbd');
+    assert.equal(smbd('inactive', 7), 'smbd');
+    assert.equal(smbd('inactive'), 'smbd');
+    assert.equal(smbd('active'), 'smbd');
+    assert.equal(smbd('active'), undefined);
+  });
+
   test('a service that did not start does not start at the next boot either', async () => {
     const enabling = 'systemctl is-enabled -- x.service';
     const { runner, asked } = recordedRunner({
       [enabling]: { status: 1, stdout: 'disabled\n' },
       [show('x.service')]: { stdout: unit({ ActiveState: 'failed', Result: 'timeout' }) },
-      'systemctl --no-reload enable x.service': {},
-      'systemctl --no-reload disable x.service': {},
+      'systemctl --root=/ enable x.service': {},
+      'systemctl --root=/ disable x.service': {},
       'systemctl --quiet reset-failed x.service': {},
       'systemctl --no-ask-password --quiet start x.service': { status: 1 },
       'journalctl --sync': {},
@@ -73,7 +141,7 @@ describe('services', () => {
       },
     });
     await assert.rejects(services.start('x'), /x did not start: its result was timeout/);
-    assert.equal(asked.at(-1), 'systemctl --no-reload disable x.service');
+    assert.equal(asked.at(-1), 'systemctl --root=/ disable x.service');
   });
 
   test('a service whose new alias another unit refers to is stopped during the daemon-reload', async () => {
@@ -85,7 +153,7 @@ describe('services', () => {
     const outcomes = {
       'systemctl is-enabled -- ssh.service': { status: 1, stdout: 'disabled\n' },
       [show('ssh.service')]: { stdout: unit({}) },
-      'systemctl --no-reload enable ssh.service': { stderr: `${links.join('\n')}\n` },
+      'systemctl --root=/ enable ssh.service': { stderr: `${links.join('\n')}\n` },
       'systemctl --no-ask-password --quiet stop ssh.service': {},
       'systemctl --no-ask-password --quiet daemon-reload': {},
       'systemctl --quiet reset-failed ssh.service': {},
@@ -107,6 +175,7 @@ describe('services', () => {
 
   test('a service that cannot reload is restarted', async () => {
     const { runner, asked } = recordedRunner({
+      'systemctl --no-ask-password --quiet reload cron.service': { status: 1, stderr: 'not applicable' },
       [show('cron.service')]: { stdout: unit({ CanReload: 'no' }) },
       'systemctl --quiet reset-failed cron.service': {},
       'systemctl --no-ask-password --quiet restart cron.service': {},
@@ -132,12 +201,17 @@ describe('services', () => {
   test('a service that is still starting is reloaded once it has started', async () => {
     const { runner, asked } = recordedRunner({ 'systemctl --no-ask-password --quiet reload nmbd.service': {} });
     let looks = 0;
+    let isFirst = true;
     const services = new LinuxServices({
       root: '/',
       runner: {
         ...runner,
         async run(argv, options) {
-          if (argv[1] !== 'show') return runner.run(argv, options);
+          if (argv[1] !== 'show') {
+            const outcome = isFirst ? { status: 1, stdout: '', stderr: 'nmbd.service is not active' } : undefined;
+            isFirst = false;
+            return outcome ?? runner.run(argv, options);
+          }
           looks += 1;
           return {
             status: 0,

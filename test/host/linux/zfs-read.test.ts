@@ -167,6 +167,7 @@ test('a label is read for an importable pool, not for a destroyed one', () => {
     pool: 'tank',
     guid: '5412414569266980540',
     hostname: 'nas0',
+    isInUse: false,
   });
   for (const name of ['destroyed', 'none', 'cache', 'spare'])
     assert.equal(readLabel(recording(`label-${name}.txt`)), undefined, name);

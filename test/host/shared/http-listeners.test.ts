@@ -11,6 +11,7 @@ function opened(): HttpListeners {
   web.attach(
     (_request, response) => response.end('here'),
     () => {},
+    new Map(),
   );
   return web;
 }

@@ -195,10 +195,12 @@ describe('a scrub on the virtual host', () => {
     const { zfs } = await virtualHost(t, { now: clock.now });
     await zfs.createPool({ name: 'tank', mountpoint: '/mnt/tank', groups: [{ kind: 'stripe', disks: ['ada0'] }] });
     const scan = async () => (await zfs.pools())[0]?.scan;
-    await assert.rejects(zfs.stopScrub('tank'), { message: 'cannot cancel scrubbing tank: there is no active scrub' });
+    await assert.rejects(zfs.stopScrub('tank'), {
+      message: 'No scrub is running. (ZFS: cannot cancel scrubbing tank: there is no active scrub)',
+    });
     await zfs.startScrub('tank');
     await assert.rejects(zfs.startScrub('tank'), {
-      message: /^cannot scrub tank: currently scrubbing; use 'zpool scrub -s' to cancel/,
+      message: /^The pool is scrubbing already/,
     });
     clock.advance(1000);
     assert.equal((await scan())?.state, 'running');
