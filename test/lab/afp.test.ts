@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Account, AfpClient, afpErrors, volumeAttributes } from '../support/lab/afp.ts';
+import { servicesOf } from '../support/lab/mdns.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { addressOn } from '../support/lab/network.ts';
 
@@ -196,6 +197,45 @@ test('a share for Time Machine is marked as such', async () => {
     assert.equal((await attributesOf('backups')) & volumeAttributes.timeMachine, volumeAttributes.timeMachine),
   );
   assert.equal((await attributesOf('lists')) & volumeAttributes.timeMachine, 0);
+});
+
+test('clients find the server and its Time Machine share by mDNS', async () => {
+  await nas.machine.run('systemctl start avahi-daemon; systemctl restart netatalk');
+  await soon(async () => assert.match(await servicesOf('_afpovertcp._tcp.local'), /_afpovertcp/));
+  const disks = await soon(async () => {
+    const found = await servicesOf('_adisk._tcp.local');
+    assert.match(found, /adVN=backups/);
+    return found;
+  });
+  assert.doesNotMatch(disks, /adVN=lists/);
+});
+
+test('clients find a Time Machine share of Samba by mDNS', async () => {
+  await nas.api.expect(201, 'POST', 'sharing/cifs/', {
+    cifs_path: '/mnt/tank/macs',
+    cifs_name: 'macs',
+    cifs_timemachine: true,
+  });
+  await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  await soon(async () => assert.match(await servicesOf('_adisk._tcp.local'), /adVN=macs/));
+  await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: false });
+});
+
+test('a client beyond the limit is refused until another one leaves', async () => {
+  await nas.api.expect(200, 'PUT', 'services/afp/', { afp_srv_connections_limit: 2 });
+  await soon(async () => {
+    using first = await loggedIn(mary);
+    using _second = await loggedIn(john);
+    // netatalk compares the limit with the clients before the new one, and so takes one more.
+    using _third = await loggedIn(john);
+    {
+      using fourth = await client();
+      assert.notEqual(await fourth.login(mary), afpErrors.none);
+    }
+    assert.equal(await first.logout(), afpErrors.none);
+  });
+  await soon(async () => (await loggedIn(mary))[Symbol.dispose]());
+  await nas.api.expect(200, 'PUT', 'services/afp/', { afp_srv_connections_limit: 50 });
 });
 
 test('additional lines reach the server', async () => {

@@ -71,6 +71,23 @@ test('an environment is created from the running one and renamed, and its old na
   assert.equal((await nas.api.delete('storage/dataset/rpool/ROOT/next/')).status, 404);
 });
 
+test('the pool and the dataset that the machine starts from are neither changed nor removed', async () => {
+  for (const [method, path, body] of [
+    ['DELETE', 'storage/volume/rpool/', { destroy: true }],
+    ['DELETE', 'storage/dataset/rpool/ROOT/default/', {}],
+    ['PUT', 'storage/dataset/rpool/ROOT/default/', { readonly: 'on' }],
+    ['POST', 'storage/volume/rpool/datasets/', { name: 'more' }],
+    ['POST', 'storage/volume/', { volume_add: 'rpool', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] }],
+    ['POST', 'storage/snapshot/', { dataset: 'rpool/ROOT/default', name: 'more' }],
+    ['POST', '/api/holdfast/v1/encryption/create', { dataset: 'rpool/more' }],
+  ] as const) {
+    const answer = await nas.api.send(method, path, body);
+    assert.ok(answer.status >= 400 && answer.status < 500, `${method} ${path}: ${answer.status} ${answer.text}`);
+  }
+  assert.equal(await said('zpool get -Ho value bootfs rpool'), 'rpool/ROOT/default');
+  assert.equal(await said('zfs list -Ho name -r -t filesystem,snapshot rpool | grep -c more || true'), '0');
+});
+
 test('an update leaves an environment with the system as before', async () => {
   await offerNewerPackage(nas.machine);
   await nas.api.expect(200, 'POST', 'system/update/update/');

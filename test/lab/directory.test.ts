@@ -91,6 +91,17 @@ homeDirectory: /tmp
 loginShell: /bin/bash
 userPassword: lenas secret
 
+dn: uid=otto,ou=people,dc=example,dc=com
+objectClass: inetOrgPerson
+objectClass: posixAccount
+uid: otto
+cn: Otto
+sn: Otto
+uidNumber: 20002
+gidNumber: 20000
+homeDirectory: /home/otto
+userPassword: ottos secret
+
 dn: cn=painters,ou=groups,dc=example,dc=com
 objectClass: posixGroup
 cn: painters
@@ -247,6 +258,23 @@ test('accounts of the directory are accounts of the machine until it is switched
   await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ldap_enable: false });
   assert.notEqual((await nas.machine.tryRun('getent passwd lena')).status, 0);
   await nas.machine.run('test ! -e /etc/nslcd.conf');
+});
+
+test('an account of the directory logs in by FTP, also when its home folder does not exist', async () => {
+  await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', settings());
+  await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: true });
+  const start = async (user: string, password: string) => {
+    const credentials = `${user}:${password}`;
+    const { stderr } = await runClient(['curl', '-sv', '-m', '10', '-u', credentials, `ftp://${nas.machine.address}/`]);
+    return /257 "([^"]*)"|(530 .*)/.exec(stderr)?.slice(1).find(Boolean);
+  };
+  await eventually(30, async () => assert.equal(await start('lena', 'lenas secret'), '/tmp'));
+  assert.equal(await start('otto', 'ottos secret'), '/mnt');
+  assert.match((await start('otto', 'another')) ?? '', /^530 /);
+  await nas.api.expect(200, 'PUT', 'services/ftp/', { ftp_defaultroot: true });
+  await eventually(30, async () => assert.equal(await start('otto', 'ottos secret'), '/'));
+  await nas.api.expect(200, 'PUT', 'services/services/ftp/', { srv_enable: false });
+  await nas.api.expect(200, 'PUT', 'directoryservice/ldap/', { ldap_enable: false });
 });
 
 for (const ssl of ['on', 'start_tls']) {

@@ -107,6 +107,17 @@ test('an installation changes no file of an administrator and ends no service, a
   await isServed(nas.machine);
 });
 
+/** Units whose files the service manager has not read since they changed: `systemctl` warns of them at each call. */
+const unreadUnits = `systemctl show --property=Id,NeedDaemonReload '*' | awk -F= '$1 == "Id" { id = $2 } /^NeedDaemonReload=yes/ { print id }'`;
+
+test('after an installation the service manager has read all files of units', async () => {
+  assert.match(
+    await nas.machine.run(`systemctl show --property=Id,NeedDaemonReload holdfast`),
+    /^NeedDaemonReload=no$/m,
+  );
+  assert.equal(await nas.machine.run(unreadUnits), '');
+});
+
 test('the log and the API list what was found', async () => {
   const { subsystems, pools, users } = await nas.api.expect(200, 'GET', '/api/holdfast/v1/found');
   const found = JSON.stringify({ subsystems, pools, users });
@@ -180,6 +191,7 @@ test('after the takeover Samba has the rendered file, and the original is kept, 
   await eventually(20, async () =>
     assert.equal((await runClient(['smbclient', `//${nas.machine.address}/safe`, '-N', '-c', 'ls'])).status, 0),
   );
+  assert.equal(await nas.machine.run(unreadUnits), '');
 });
 
 test('after the removal of the package the share is served as before, and nothing of Holdfast is left in /etc', async () => {

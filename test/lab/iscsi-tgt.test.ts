@@ -244,6 +244,8 @@ test('nothing differs from the configuration; a restart of Holdfast ends no sess
     managed: true,
     degraded: null,
     drift: [],
+    policy: 'heal',
+    healed: null,
     problems: [],
   });
   await using session = busy('t', 1);

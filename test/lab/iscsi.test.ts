@@ -238,6 +238,8 @@ test('nothing differs from the configuration, and the targets return after a res
     managed: true,
     degraded: null,
     drift: [],
+    policy: 'heal',
+    healed: null,
     problems: [],
   });
   await using session = busy('other', 0, { port: 3261 });

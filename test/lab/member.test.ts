@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { Machine } from '../support/lab/machine.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
-import { runClient } from '../support/lab/network.ts';
+import { addressOn, runClient } from '../support/lab/network.ts';
 
 /**
  * The appliance as a member of an Active Directory domain, whose controller is another machine. Each test builds on the
@@ -10,14 +11,22 @@ import { runClient } from '../support/lab/network.ts';
  */
 let far: Machine;
 let member: Nas;
+/** Knows the controllers of both domains, as the name server of a company does. */
+let names: ChildProcess;
+const otherAddress = addressOn(0, 200);
 
 const conf = '/var/lib/samba/far/etc/smb.conf';
 
 before(async () => {
   const controller = async () => {
-    far = await Machine.start({ name: 'dc', disks: 0, memory: 1280 });
+    far = await Machine.start({ name: 'dc', disks: 0, memory: 1792 });
+    names = spawn('dnsmasq', [
+      ...['--keep-in-foreground', '--interface=net0', '--bind-interfaces', '--no-resolv', '--no-hosts'],
+      ...[`--server=/corp.example.com/${far.address}`, `--server=/other.example.org/${otherAddress}`],
+    ]);
     await far.run(
       `systemctl stop smbd nmbd winbind systemd-resolved
+      rm -f /etc/resolv.conf; echo nameserver ${addressOn(0, 2)} >/etc/resolv.conf
       samba-tool domain provision --server-role=dc --use-rfc2307 --realm=CORP.EXAMPLE.COM --domain=CORP --dns-backend=SAMBA_INTERNAL \\
         --host-ip=${far.address} --adminpass='Other 54321' --targetdir=/var/lib/samba/far >/dev/null 2>&1
       mkdir -p /srv/tls && cd /srv/tls
@@ -38,7 +47,24 @@ SamDB(place + "/private/sam.ldb", session_info=system_session(), lp=LoadParm(pla
 changetype: modify
 add: objectClass
 objectClass: posixAccount
-""")'`,
+""")'
+      mkdir -p /srv/ids && cat >/srv/ids.conf <<'END'
+include /etc/ldap/schema/core.schema
+include /etc/ldap/schema/cosine.schema
+include /etc/ldap/schema/nis.schema
+include /etc/ldap/schema/inetorgperson.schema
+include /usr/share/doc/samba/examples/LDAP/samba.schema
+modulepath /usr/lib/ldap
+moduleload back_mdb
+database mdb
+suffix "ou=ids"
+directory /srv/ids
+END
+      sid=$(samba-tool user show bert --attributes=objectSid -s ${conf} | sed -n 's/^objectSid: //p')
+      printf '%s\\n' 'dn: ou=ids' 'objectClass: organizationalUnit' 'objectClass: sambaUnixIdPool' 'ou: ids' \\
+        'uidNumber: 645000' 'gidNumber: 645000' '' "dn: sambaSID=$sid,ou=ids" \\
+        'objectClass: sambaIdmapEntry' 'objectClass: sambaSidEntry' "sambaSID: $sid" 'uidNumber: 640123' | slapadd -f /srv/ids.conf
+      slapd -f /srv/ids.conf -h ldap://0.0.0.0:3890`,
       { seconds: 300 },
     );
   };
@@ -49,6 +75,7 @@ objectClass: posixAccount
 });
 
 after(async () => {
+  names?.kill();
   await member?.[Symbol.asyncDispose]();
   await far?.[Symbol.asyncDispose]();
 });
@@ -167,6 +194,52 @@ test('the machine joins: accounts of the domain are its accounts, and log in ove
   assert.match(String(job?.['progress']), /Joined 'ARCHIVE' to dns domain 'corp\.example\.com'/);
 });
 
+/** Makes another domain, with a controller in a namespace of the other machine, that trusts the first and is trusted. */
+async function trustAnotherDomain(): Promise<void> {
+  const other = '/var/lib/samba/other';
+  const administrator = "-U Administrator@OTHER.EXAMPLE.ORG --password='Further 98765'";
+  await far.run(
+    `sysctl -q net.ipv4.ip_forward=1 net.ipv4.conf.vec0.proxy_arp=1
+    ip netns add other; ip link add other type veth peer name eth0 netns other; ip link set other up
+    ip route add ${otherAddress} dev other
+    in_other() { ip netns exec other "$@"; }
+    in_other ip link set lo up; in_other ip link set eth0 up; in_other ip address add ${otherAddress}/32 dev eth0
+    in_other ip route add ${far.address} dev eth0; in_other ip route add default via ${far.address} dev eth0
+    cat >/root/other <<'END'
+set -e
+mount -t tmpfs tmpfs /run/samba; hostname dc2
+echo '${otherAddress} dc2.other.example.org dc2' >/run/samba/hosts; mount --bind /run/samba/hosts /etc/hosts
+samba-tool domain provision --server-role=dc --realm=OTHER.EXAMPLE.ORG --domain=OTHER --dns-backend=SAMBA_INTERNAL \
+  --host-name=dc2 --host-ip=${otherAddress} --adminpass='Further 98765' --targetdir=${other}
+samba -D -s ${other}/etc/smb.conf
+samba-tool user add otto 'Ottos secret 1' -s ${other}/etc/smb.conf
+END
+    in_other unshare -um bash /root/other >/root/other.log 2>&1 || { cat /root/other.log; exit 1; }`,
+    { seconds: 300 },
+  );
+  await eventually(120, () =>
+    far.run(
+      `samba-tool domain trust create OTHER.EXAMPLE.ORG --type=forest ${administrator} -s ${conf} 2>&1 ||
+        { samba-tool domain trust delete OTHER.EXAMPLE.ORG ${administrator} -s ${conf} 2>&1; exit 1; }`,
+    ),
+  );
+}
+
+test('accounts of a domain that the domain trusts log in when they may', async () => {
+  await trustAnotherDomain();
+  const otto = 'OTHER\\otto';
+  await member.api.expect(200, 'PUT', place, { ad_allow_trusted_doms: true });
+  await eventually(90, async () => {
+    assert.ok(Number(await numberOf(otto)) >= 90_000_001);
+    const outcome = await smb(`${otto}%Ottos secret 1`, 'ls');
+    assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
+  });
+  assert.match((await smb(`${otto}%wrong`, 'ls')).stdout, /NT_STATUS_LOGON_FAILURE/);
+  await member.api.expect(200, 'PUT', place, { ad_allow_trusted_doms: false });
+  await eventually(60, async () => assert.match((await smb(`${otto}%Ottos secret 1`, 'ls')).stdout, /NT_STATUS_/));
+  assert.equal((await smb('CORP\\anna%Annas secret 1', 'ls')).status, 0);
+});
+
 test('a lost connection is renewed', async () => {
   await member.machine.run('systemctl stop winbind');
   await eventually(90, async () => assert.equal((await member.machine.tryRun('wbinfo --ping-dc')).status, 0));
@@ -199,15 +272,19 @@ test('uids come from the selected map', async () => {
   assert.match(await member.machine.run('getent passwd anna'), /^anna:/);
 });
 
+const bert = 'CORP\\bert';
+
+/** Adds an id map of the domain, and selects its kind. */
+async function chosen(kind: string, map: object, settings: object = {}): Promise<void> {
+  await member.api.expect(201, 'POST', `directoryservice/idmap/${kind}/`, { idmap_ds_type: 1, ...map });
+  await member.api.expect(200, 'PUT', place, { ad_idmap_backend: kind, ...settings });
+}
+
+const number = (holds: (found: number) => boolean) =>
+  eventually(60, async () => assert.ok(holds(Number(await numberOf(bert)))));
+
 test('uids are those of the directory or of local accounts, or are computed, depending on the map', async () => {
-  const bert = 'CORP\\bert';
   const sid = Number(/-(\d+) /.exec(await member.machine.run('wbinfo -n bert'))?.[1]);
-  const chosen = async (kind: string, map: object, settings: object = {}) => {
-    await member.api.expect(201, 'POST', `directoryservice/idmap/${kind}/`, { idmap_ds_type: 1, ...map });
-    await member.api.expect(200, 'PUT', place, { ad_idmap_backend: kind, ...settings });
-  };
-  const number = (holds: (found: number) => boolean) =>
-    eventually(60, async () => assert.ok(holds(Number(await numberOf(bert)))));
   // Also by TLS from the beginning of the connection.
   await chosen(
     'ad',
@@ -253,6 +330,36 @@ test('uids are those of the directory or of local accounts, or are computed, dep
   await number((found) => found > 2 ** 19 && found % 2 ** 19 === sid);
 });
 
+test('uids are those of another directory or of a program, depending on the map', async () => {
+  await chosen('ldap', {
+    idmap_ldap_range_low: 640_000,
+    idmap_ldap_range_high: 649_999,
+    idmap_ldap_ldap_base_dn: 'ou=ids',
+    idmap_ldap_ldap_url: `ldap://${far.address}:3890`,
+    // No field has its password.
+    idmap_ldap_ldap_user_dn: 'cn=reader,ou=ids',
+  });
+  await number((found) => found === 640_123);
+  const sid = (await member.machine.run(`wbinfo -n '${bert}'`)).split(' ')[0];
+  await member.machine.run(`cat >/usr/local/bin/ids <<'END'
+#!/bin/sh
+case "$*" in
+  "SIDTOID ${sid}") echo UID:650123 ;;
+  "IDTOSID UID 650123") echo SID:${sid} ;;
+  *) echo ERR:unknown ;;
+esac
+END
+    chmod 755 /usr/local/bin/ids`);
+  for (const kind of ['script', 'tdb2']) {
+    await chosen(kind, {
+      [`idmap_${kind}_range_low`]: 650_000,
+      [`idmap_${kind}_range_high`]: 659_999,
+      [`idmap_${kind}_script`]: '/usr/local/bin/ids',
+    });
+    await number((found) => found === 650_123);
+  }
+});
+
 test('the machine leaves, and the domain deletes its account', async () => {
   await member.api.expect(200, 'PUT', place, { ad_enable: false });
   assert.equal((await member.api.expect(200, 'GET', 'services/services/cifs/'))['srv_state'], 'STOPPED');
@@ -293,4 +400,33 @@ test('by a keytab of the domain programs get tickets, and the machine joins with
   assert.match(await member.machine.run('net ads testjoin'), /Join is OK/);
   await member.api.expect(200, 'PUT', place, { ad_enable: false });
   assert.doesNotMatch(await far.run(`samba-tool computer list -s ${conf}`), /ARCHIVE/);
+});
+
+test('as a Kerberos principal the machine queries an LDAP directory that refuses anonymous clients', async () => {
+  const [[realm], [principal]] = await Promise.all([
+    member.api.list('directoryservice/kerberosrealm/'),
+    member.api.list('directoryservice/kerberosprincipal/'),
+  ]);
+  const directory = {
+    ldap_enable: true,
+    ldap_hostname: 'dc.corp.example.com',
+    ldap_basedn: 'dc=corp,dc=example,dc=com',
+    // Below the base itself, the controller refers to itself for other parts of the domain.
+    ldap_usersuffix: 'cn=Users',
+    ldap_groupsuffix: 'cn=Users',
+    ldap_kerberos_realm: realm?.['id'],
+    ldap_auxiliary_parameters: 'map passwd homeDirectory unixHomeDirectory',
+  };
+  const anonymous = await member.api.put('directoryservice/ldap/', { ...directory, ldap_anonbind: true });
+  assert.equal(anonymous.status, 409, anonymous.text);
+  await member.api.expect(200, 'PUT', 'directoryservice/ldap/', {
+    ...directory,
+    ldap_anonbind: false,
+    ldap_kerberos_principal: principal?.['id'],
+  });
+  await eventually(60, async () =>
+    assert.match(await member.machine.run('getent passwd bert'), /^bert:[^:]*:700123:700100:[^:]*:\/home\/bert:/),
+  );
+  await member.api.expect(200, 'PUT', 'directoryservice/ldap/', { ldap_enable: false });
+  await member.machine.run('! getent passwd bert; test ! -e /etc/holdfast/ldap.keytab');
 });

@@ -30,6 +30,21 @@ test('the package starts the service, which refuses clients without credentials'
   assert.deepEqual(await nas.api.list('storage/volume/'), []);
 });
 
+test('the service lacks rights that no part of it needs, and what it starts may use sudo', async () => {
+  const shown = await nas.machine.run(`
+    grep -E '^(NoNewPrivs|CapBnd):' /proc/$(systemctl show holdfast --property=MainPID --value)/status
+    systemctl show holdfast --property=SystemCallFilter
+    systemd-analyze security --no-pager holdfast.service | tail -1`);
+  assert.match(shown, /^NoNewPrivs:\t0$/m);
+  const bounding = BigInt(`0x${/^CapBnd:\t([\da-f]+)$/m.exec(shown)?.[1]}`);
+  // CAP_SYS_BOOT, CAP_SYS_TIME and CAP_BPF.
+  for (const capability of [22n, 25n, 39n]) assert.equal((bounding >> capability) & 1n, 0n, shown);
+  for (const call of ['clock_settime', 'kexec_load', 'swapon', 'iopl'])
+    assert.match(shown, new RegExp(`^SystemCallFilter=~.*\\b${call}\\b`, 'm'));
+  const level = Number(/exposure level for holdfast\.service: ([\d.]+)/.exec(shown)?.[1]);
+  assert.ok(level <= 8, shown);
+});
+
 test('a pool, a dataset, an account and a share are created over HTTP and exist on the machine', async () => {
   const disks = (await nas.api.list('storage/disk/')).map((disk) => String(disk['disk_name']));
   assert.deepEqual(disks.slice(0, 3), ['ubdc', 'ubdd', 'ubde']);

@@ -200,7 +200,7 @@ test('a spare steps in for a disk that fails and for one that is missing at the 
     assert.deepEqual(await states(), [`${first} ONLINE`, `${fresh} ONLINE`, `${spare} AVAIL`]),
   );
   assert.equal(await statusOf('hot'), 'HEALTHY');
-  await create('other', 'stripe', [second]);
+  await eventually(10, () => create('other', 'stripe', [second]));
   await remove('other');
 
   assert.equal(await act('hot', 'replace', { label: fresh, replace_disk: spare }, 202), 'Disk replacement started.');
@@ -243,6 +243,74 @@ test('a known volume that is not imported is imported when the daemon starts', a
   await machine.run('systemctl stop holdfast; zpool export tank; systemctl start holdfast');
   await eventually(60, async () => assert.equal(await statusOf('tank'), 'HEALTHY'));
   await remove('tank');
+});
+
+/** A dataset and a zvol with a passphrase, and a dataset that the machine unlocks. They outlast the restarts below. */
+const keysDisk = disks[6] ?? '';
+const encryption = '/api/holdfast/v1/encryption';
+const keyWork = (action: string, dataset: string, body: object = {}) =>
+  api.expect(action === 'create' ? 201 : 200, 'POST', `${encryption}/${action}`, { dataset, ...body });
+const zvolSum = () => machine.run('head -c 4000000 /dev/zvol/keys/disk | sha256sum');
+const keyStates = () => machine.run('zfs get -H -o name,value keystatus keys/disk keys/docs keys/own');
+const locked = async () =>
+  (await api.list('/api/holdfast/v1/problems')).flatMap(({ kind, about }) =>
+    kind === 'locked' ? [String(about)] : [],
+  );
+const sumsOfKeys = { docs: '', own: '', disk: '' };
+let keyOfDocs = '';
+
+async function keysRefused(action: string, dataset: string, body: object, message: RegExp): Promise<void> {
+  const answer = await api.post(`${encryption}/${action}`, { dataset, ...body });
+  assert.equal(answer.status, 400, answer.text);
+  assert.match(answer.text, message);
+}
+
+test('datasets and zvols with keys of their own are created, locked, unlocked, rekeyed, and opened by ZFS itself', async () => {
+  await create('keys', 'stripe', [keysDisk]);
+  const passphrase = 'open sesame';
+  await api.expect(201, 'POST', 'storage/volume/keys/datasets/', { name: 'docs', encryption: true, passphrase });
+  await keyWork('create', 'keys/own');
+  await keyWork('create', 'keys/disk', { volsize: '16M', passphrase });
+  assert.equal(
+    await machine.run('zfs get -H -o name,value encryptionroot keys/disk keys/docs keys/own'),
+    'keys/disk\tkeys/disk\nkeys/docs\tkeys/docs\nkeys/own\tkeys/own\n',
+  );
+  sumsOfKeys.docs = await fill('keys/docs');
+  sumsOfKeys.own = await fill('keys/own');
+  await machine.run('udevadm settle; head -c 4000000 /dev/urandom | dd of=/dev/zvol/keys/disk conv=fsync status=none');
+  sumsOfKeys.disk = await zvolSum();
+
+  for (const name of ['keys/docs', 'keys/disk', 'keys/own']) await keyWork('lock', name);
+  assert.equal(await keyStates(), 'keys/disk\tunavailable\nkeys/docs\tunavailable\nkeys/own\tunavailable\n');
+  assert.equal(
+    await machine.run('zfs get -H -o value mounted keys/docs; ls -A /mnt/keys/docs /mnt/keys/own'),
+    'no\n/mnt/keys/docs:\n\n/mnt/keys/own:\n',
+  );
+  assert.notEqual((await machine.tryRun('head -c 1 /dev/zvol/keys/disk')).status, 0, 'a locked zvol cannot be read');
+  assert.deepEqual(
+    (await locked()).toSorted(),
+    ['disk', 'docs', 'own'].map((name) => `storage/dataset/keys/${name}`),
+  );
+  await keysRefused('unlock', 'keys/docs', { passphrase: 'open barley' }, /The passphrase does not unlock/);
+  await keysRefused('unlock', 'keys/docs', {}, /Send passphrase or key/);
+  for (const name of ['keys/docs', 'keys/disk']) await keyWork('unlock', name, { passphrase });
+  await keyWork('unlock', 'keys/own');
+  assert.deepEqual(
+    [await locked(), await sum('keys/docs'), await sum('keys/own')],
+    [[], sumsOfKeys.docs, sumsOfKeys.own],
+  );
+  assert.equal(await zvolSum(), sumsOfKeys.disk);
+
+  const former = String((await keyWork('export', 'keys/docs'))['key']);
+  await keyWork('key', 'keys/docs', { passphrase: 'other words' });
+  keyOfDocs = String((await keyWork('export', 'keys/docs'))['key']);
+  const opens = async (key: string) =>
+    (await machine.tryRun(`printf %s ${key} | zfs load-key -n -L prompt keys/docs`)).status === 0;
+  assert.deepEqual([await opens(former), await opens(keyOfDocs)], [false, true]);
+  await keyWork('lock', 'keys/docs');
+  await keysRefused('unlock', 'keys/docs', { passphrase }, /The passphrase does not unlock/);
+  await keyWork('unlock', 'keys/docs', { passphrase: 'other words' });
+  assert.equal(await sum('keys/docs'), sumsOfKeys.docs);
 });
 
 test('encrypted volumes are locked, unlocked and rekeyed, also across a restart of the machine', async () => {
@@ -295,4 +363,18 @@ test('encrypted volumes are locked, unlocked and rekeyed, also across a restart 
   assert.equal(await statusOf('words'), 'LOCKED');
   await act('words', 'unlock', { passphrase: 'once more' }, 202);
   assert.equal(await sum('words'), sums.words);
+});
+
+test('after a restart of the machine a dataset and a zvol with a passphrase are locked, and the others are served', async () => {
+  assert.equal(await keyStates(), 'keys/disk\tunavailable\nkeys/docs\tunavailable\nkeys/own\tavailable\n');
+  assert.equal(await sum('keys/own'), sumsOfKeys.own);
+  assert.deepEqual((await locked()).toSorted(), ['storage/dataset/keys/disk', 'storage/dataset/keys/docs']);
+  await keyWork('unlock', 'keys/disk', { passphrase: 'open sesame' });
+  await keyWork('unlock', 'keys/docs', { key: keyOfDocs });
+  assert.deepEqual([await sum('keys/docs'), await zvolSum()], [sumsOfKeys.docs, sumsOfKeys.disk]);
+  assert.deepEqual((await keyWork('key', 'keys/docs'))['opened_by'], ['machine']);
+  await remove('keys', { destroy: false });
+  await importNamed('keys');
+  assert.deepEqual(await locked(), ['storage/dataset/keys/disk']);
+  assert.equal(await sum('keys/docs'), sumsOfKeys.docs);
 });

@@ -28,6 +28,7 @@ after(async () => {
   await post?.[Symbol.asyncDispose]();
 });
 
+const stateOf = async (unit: string) => (await nas.machine.run(`systemctl is-active ${unit} || true`)).trim();
 const alerts = async () => (await nas.api.list('system/alert/')).map(({ message }) => String(message));
 
 /** The received message to these recipients with this text, which may be wrapped. */
@@ -127,8 +128,8 @@ const battery = (status: string) =>
     `printf 'ups.status: ${status}\\nbattery.charge: 90\\nups.mfr: Test\\n' >/etc/nut/test.new && mv /etc/nut/test.new /etc/nut/test.dev`,
   );
 
-test('the UPS service can be switched before a UPS exists', async () => {
-  assert.equal((await switchTo('ups', true))['srv_state'], 'RUNNING');
+test('the UPS service can be switched before a UPS exists, and runs once there is one', async () => {
+  assert.equal((await switchTo('ups', true))['srv_state'], 'STOPPED');
 });
 
 test('a UPS is monitored, and other machines may query it when the settings allow it', async () => {
@@ -202,6 +203,13 @@ test('a low battery shuts it down at once; alerts and mail messages report each 
   await battery('OB LB');
   await eventually(90, async () => assert.match(await nas.machine.run('ls -l /tmp/shut-down'), /root/));
   await letterTo('a@example.com, b@example.com', 'The battery of the UPS rack@localhost:3493 is low.');
+  // The monitor ends after the command that shuts down, because a real machine would end with it.
+  await battery('OL');
+  await eventually(90, async () => assert.equal(await stateOf('nut-monitor'), 'inactive'));
+  // The server remembers the shutdown until it is started again.
+  await switchTo('ups', false);
+  await switchTo('ups', true);
+  await eventually(60, isWatched);
 });
 
 test('only upsmon and root may send commands to the daemon', async () => {
@@ -210,11 +218,77 @@ test('only upsmon and root may send commands to the daemon', async () => {
 });
 
 test('a driver that does not start is answered with its message', async () => {
-  await battery('OL');
   const answer = await nas.api.put('services/ups/', { ups_options: 'no_such_setting = 1' });
   assert.equal(answer.status, 400);
   assert.match(answer.text, /no_such_setting/);
   assert.equal((await nas.api.expect(200, 'GET', 'services/ups/'))['ups_options'], '');
+});
+
+// Services that end without Holdfast ---------------------------------------------------------------------------------
+
+const endings = async () =>
+  (await nas.api.list('/api/holdfast/v1/problems'))
+    .filter(({ kind }) => kind === 'ended')
+    .map(({ message }) => message);
+
+for (const how of ['kill --signal=KILL', 'stop'])
+  test(`a service is a problem within two seconds after systemctl ${how}, and is started again`, async () => {
+    const began = async () =>
+      nas.machine.run(
+        `journalctl -q -u holdfast -p warning -o cat | grep -c 'The service smartmontools ended, and not by Holdfast' || true`,
+      );
+    const before = Number(await began());
+    const begin = Date.now();
+    await nas.machine.run(`systemctl ${how} smartmontools`);
+    const at = Date.now();
+    const seen = await eventually(60, async () => {
+      const [message] = await endings();
+      assert.match(String(message), /^The service smartmontools ended, and not by Holdfast/);
+      return Date.now() - at;
+    });
+    // On a machine that is busy with other tests, systemctl itself takes seconds.
+    assert.ok(seen < 2000 + 3 * (at - begin), `seen after ${seen} ms, systemctl took ${at - begin} ms`);
+    await eventually(30, async () => assert.equal(await stateOf('smartmontools'), 'active'));
+    await eventually(30, async () => assert.deepEqual(await endings(), []));
+    assert.equal(Number(await began()), before + 1, await journal(nas.machine));
+  });
+
+test('a UPS monitor that ended by itself stays as it is until a request', async () => {
+  assert.equal(await stateOf('nut-monitor'), 'active');
+  await nas.machine.run('systemctl kill nut-monitor');
+  await eventually(20, async () => assert.match(String(await endings()), /nut-monitor ended.*stays as it is/));
+  await pause(20_000);
+  assert.equal(await stateOf('nut-monitor'), 'inactive', await journal(nas.machine));
+  const healed = await nas.api.expect(200, 'POST', '/api/holdfast/v1/drift/ups/heal');
+  assert.deepEqual(healed['actions'], ['start nut-monitor']);
+  assert.equal(await stateOf('nut-monitor'), 'active');
+  await eventually(20, async () => assert.deepEqual(await endings(), []));
+});
+
+test('the daemon has a name of its own, and the machine answers no LLMNR queries', async () => {
+  assert.match(await nas.machine.run('ps -o comm= -p $(systemctl show -P MainPID holdfast)'), /^holdfast/);
+  assert.equal(await nas.machine.run("ss -Hlun 'sport = 5355'"), '');
+});
+
+// Drift --------------------------------------------------------------------------------------------------------------
+
+test('a file edited by hand is reported soon, and healed on request; the edited one is kept', async () => {
+  const drift = '/api/holdfast/v1/drift';
+  const report = async () => (await nas.api.list(drift)).find(({ subsystem }) => subsystem === 'smart');
+  await nas.api.expect(200, 'PUT', `${drift}/smart`, { policy: 'report' });
+  await nas.machine.run(`echo '# Edited by hand.' >>/etc/smartd.conf`);
+  const begin = Date.now();
+  await nas.machine.run(
+    'busctl --json=short call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.DBus.Peer Ping',
+  );
+  const at = Date.now();
+  assert.deepEqual((await report())?.['drift'], ['write /etc/smartd.conf', 'restart smartmontools']);
+  const took = Date.now() - at;
+  assert.ok(took < 2000 + 10 * (at - begin), `the report took ${took} ms, one call of busctl ${at - begin} ms`);
+  const { kept } = await nas.api.expect(200, 'POST', `${drift}/smart/heal`);
+  assert.deepEqual((await report())?.['drift'], []);
+  assert.match(await nas.machine.run(`tail -n 1 ${String(kept)}`), /^# Edited by hand\.$/m);
+  assert.equal((await nas.machine.run(`stat -c %a-%U /var/backups/holdfast/edited`)).trim(), '700-root');
 });
 
 test('nothing differs from the configuration', async () => {

@@ -197,18 +197,32 @@ test('HTTPS is served in addition to HTTP, with an internal certificate', async 
   const trusting = ['--cacert', join(folder, 'root.pem'), '--connect-to', `nas.example.com::${nas.machine.address}:`];
   await nas.api.expect(200, 'PUT', 'services/webdav/', {
     webdav_protocol: 'httphttps',
-    webdav_tcpportssl: 443,
+    webdav_tcpportssl: 8443,
     webdav_certssl: 1,
     webdav_htauth: 'digest',
     webdav_password: 'davtest',
   });
-  assert.equal(await statusOf('GET', 'https://nas.example.com/films/old', ...trusting, ...digest), 200);
+  assert.equal(await statusOf('GET', 'https://nas.example.com:8443/films/old', ...trusting, ...digest), 200);
   assert.equal(
-    await statusOf('PUT', 'https://nas.example.com/films/secret', ...trusting, ...digest, '-T', join(folder, 'new')),
+    await statusOf(
+      'PUT',
+      'https://nas.example.com:8443/films/secret',
+      ...trusting,
+      ...digest,
+      '-T',
+      join(folder, 'new'),
+    ),
     201,
   );
   assert.equal(
-    await statusOf('PUT', 'https://nas.example.com/archive/secret', ...trusting, ...digest, '-T', join(folder, 'new')),
+    await statusOf(
+      'PUT',
+      'https://nas.example.com:8443/archive/secret',
+      ...trusting,
+      ...digest,
+      '-T',
+      join(folder, 'new'),
+    ),
     403,
   );
   assert.equal(await statusOf('GET', url('films/old'), ...digest), 200);
