@@ -14,6 +14,12 @@ test('mail settings come from options and the environment; without them mail is 
   assert.equal(readSettings({}, named, false).sendMail, true);
 });
 
+test('a virtual host posts to webhooks only if an option or the environment says so', () => {
+  assert.equal(readSettings({}, none, false).sendWebhooks, false);
+  assert.equal(readSettings({ sendWebhooks: true }, none, false).sendWebhooks, true);
+  assert.equal(readSettings({}, { ...none, HOLDFAST_SEND_WEBHOOKS: 'yes' }, false).sendWebhooks, true);
+});
+
 test('the offset of ports is one that leads from the privileged ports to others', () => {
   assert.equal(readSettings({}, none, false).portOffset, 9000);
   assert.equal(readSettings({ portOffset: '20000' }, none, false).portOffset, 20_000);
@@ -21,9 +27,25 @@ test('the offset of ports is one that leads from the privileged ports to others'
     assert.throws(() => readSettings({ portOffset }, none, false), /Expected --port-offset as a number from 1024/);
 });
 
+test('a slow machine may have longer stalls', () => {
+  assert.equal(readSettings({}, none, false).longestTurn, 50);
+  assert.equal(readSettings({}, { ...none, HOLDFAST_STALL: '500' }, false).longestTurn, 500);
+  for (const HOLDFAST_STALL of ['0', '5', '1s', '', '1000000'])
+    assert.throws(() => readSettings({}, { ...none, HOLDFAST_STALL }, false), /Expected HOLDFAST_STALL as a number/);
+});
+
+test('the clock of a virtual host can be set off by seconds, that of a real machine cannot', () => {
+  assert.equal(readSettings({}, none, false).clockOffset, 0);
+  assert.equal(readSettings({ clockOffset: '-3600' }, none, false).clockOffset, -3_600_000);
+  for (const clockOffset of ['1h', '1.5', ''])
+    assert.throws(() => readSettings({ clockOffset }, none, false), /Expected --clock-offset as a number of seconds/);
+  assert.throws(() => readSettings({ host: 'linux', clockOffset: '5' }, none, true), /uses the clock of the machine/);
+});
+
 test('a mail setting that means nothing is refused by name', () => {
   for (const [environment, message] of [
     [{ HOLDFAST_SEND_MAIL: '1' }, /HOLDFAST_SEND_MAIL to be yes or no, got "1"/],
+    [{ HOLDFAST_SEND_WEBHOOKS: 'on' }, /HOLDFAST_SEND_WEBHOOKS to be yes or no, got "on"/],
     [{ HOLDFAST_UNVERIFIED_MAIL: '*' }, /--unverified-mail as host names or addresses.* got "\*"/],
   ] as const)
     assert.throws(

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { after, test } from 'node:test';
+import type { Principal } from '../../src/engine/change/request.ts';
 import { Passwords } from '../../src/engine/passwords.ts';
-import { Authenticator, type Principal, type Refusal } from '../../src/http/authenticator.ts';
+import { type Account, Authenticator, type Refusal } from '../../src/http/authenticator.ts';
 import type { RefusedLogin } from '../../src/http/refused-logins.ts';
 
 const passwords = new Passwords();
@@ -15,9 +16,17 @@ function connectionFrom(address: string): Socket {
   return Object.defineProperty(new Socket(), 'remoteAddress', { value: address });
 }
 
+const root: Principal = { name: 'root', id: 'root', credential: { kind: 'password' } };
+const replicationToken: Principal = {
+  name: 'replication token',
+  id: 'replication token',
+  credential: { kind: 'token' },
+};
+const account: Account = { hash: unix, least: 0, admit: () => root };
+
 function authenticator() {
   const lines: RefusedLogin[] = [];
-  const of = new Authenticator(passwords, (name) => (name === 'root' ? unix : undefined), {
+  const of = new Authenticator(passwords, (name) => (name === 'root' ? account : undefined), {
     refused: (line) => lines.push(line),
   });
   const ask = async (
@@ -37,7 +46,6 @@ function authenticator() {
   };
 }
 
-const root = { name: 'root' };
 const wrong = { retryAfter: undefined };
 
 test('after five wrong passwords an address is refused without a check, and other addresses are not', async () => {
@@ -99,7 +107,7 @@ test('a pairing token is used up by any request that sends it', async () => {
   const pairing = { method: 'POST', url: '/api/v1.0/storage/replication/pair/' };
   const token = () => `Token ${of.issueToken().token}`;
   const good = token();
-  assert.deepEqual(await ask(good, '198.51.100.1', pairing), { name: 'replication token' });
+  assert.deepEqual(await ask(good, '198.51.100.1', pairing), replicationToken);
   assert.deepEqual(await ask(good, '198.51.100.1', pairing), wrong);
   for (const other of [{}, { ...pairing, method: 'GET' }, { ...pairing, url: '/api/holdfast/v1/tokens' }]) {
     const seen = token();

@@ -103,15 +103,22 @@ test('operations and bodies have names that people expect, and removing everythi
   assert.deepEqual(at(description, 'components', 'schemas', 'CifsShareCreate', 'required'), ['cifs_path']);
 });
 
-test('every field has a title, and those that need it a widget and what they refer to', () => {
-  const untitled = [...fieldsOf(at(description, 'components', 'schemas'), '')].filter(
-    ([place, { title }]) => /[a-z](Create|Update)\/\w+$/.test(place) && typeof title !== 'string',
+test('every field says how a form shows it', () => {
+  const silent = [...fieldsOf(at(description, 'components', 'schemas'), '')].filter(
+    ([place, field]) =>
+      /[a-z](Create|Update)\/\w+$/.test(place) &&
+      ['title', 'x-group', 'x-rank'].some((word) => typeof field[word] !== 'string'),
   );
-  assert.deepEqual(untitled, []);
+  assert.deepEqual(silent, []);
   const field = (name: string, schema = 'CifsShareCreate') =>
     at(description, 'components', 'schemas', schema, 'properties', name);
   assert.equal(at(field('cifs_path'), 'x-widget'), 'path');
-  assert.equal(at(field('cifs_storage_task'), 'x-refers'), 'storage/task');
+  assert.equal(at(field('cifs_storage_task'), 'x-refers-to'), 'storage/task');
+  assert.deepEqual(
+    ['title', 'x-group', 'x-rank'].map((word) => at(field('cifs_hostsallow'), word)),
+    ['Allowed hosts', 'Access', 'advanced'],
+  );
+  assert.equal(at(field('nfs_mapall_user', 'NfsShareCreate'), 'x-refers-to'), 'account/users');
   assert.equal(at(field('bsdusr_password', 'UserCreate'), 'x-widget'), 'secret');
   assert.equal(at(field('cron_hour', 'CronJobCreate'), 'x-widget'), 'schedule');
   assert.equal(at(field('quota', 'DatasetUpdate'), 'x-widget'), 'size');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readKeytab } from '../../src/lib/keytab.ts';
+import { keytabOf, readKeytab } from '../../src/lib/keytab.ts';
 import { keytabBytes } from '../support/keytabs.ts';
 
 test('a keytab is read as principals and key versions', () => {
@@ -13,6 +13,13 @@ test('a keytab is read as principals and key versions', () => {
     { principal: 'host/nas.example.com@EXAMPLE.COM', version: 300 },
   ]);
   assert.deepEqual(readKeytab(Buffer.from([5, 2])), []);
+});
+
+test('a keytab is cut down to the keys of one principal', () => {
+  const hole = Buffer.concat([Buffer.from([0xff, 0xff, 0xff, 0xfb]), Buffer.alloc(5)]);
+  const both = Buffer.concat([keytabBytes('nfs', 3), hole, keytabBytes('host', 4).subarray(2)]);
+  assert.deepEqual(keytabOf(both, 'host/nas.example.com@EXAMPLE.COM'), keytabBytes('host', 4));
+  assert.deepEqual(readKeytab(keytabOf(both, 'cifs/nas.example.com@EXAMPLE.COM')), []);
 });
 
 test('other bytes and truncated keytabs are rejected', () => {

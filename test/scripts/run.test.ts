@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readOutput, runAll, runJob } from '../../scripts/test/run.ts';
+import { readOutput, runAll, runBatch, runJob } from '../../scripts/test/run.ts';
 import type { Job } from '../../scripts/test/schedule.ts';
 import { scratchFolder } from '../support/hosts.ts';
 
@@ -37,6 +37,13 @@ test('each test of a file is a statement, and its other output is not', async (t
   );
   assert.equal(outcome.failure, undefined);
   assert.deepEqual(outcome.statements.map(({ name }) => name).toSorted(), ['a', 'b', 'c']);
+});
+
+test('what has not ended when the time of the run is over has failed, and what waits does not start', async (t) => {
+  const slow = fileOf(t, `test('a', () => new Promise((done) => setTimeout(done, 20_000)));`);
+  const outcomes = await runAll([slow, { ...slow, name: 'two' }], 1, () => {}, performance.now() + 500);
+  assert.match(outcomes[0]?.failure ?? '', /It had not ended after \d s, when the time of the run was over/);
+  assert.match(outcomes[1]?.failure ?? '', /The time of the run was over before/);
 });
 
 test('a failure has the location and the error', async (t) => {
@@ -85,6 +92,60 @@ test('a job that needs a failed one is not started, and fails', async () => {
     machine: 'layer, which it needs, failed',
     other: undefined,
   });
+});
+
+const batchFile = fileURLToPath(new URL('../../scripts/test/batch.ts', import.meta.url));
+
+/** What became of the files of a batch, in their order: the failure, and the names of the statements. */
+async function batchOf(t: TestContext, texts: readonly string[]) {
+  const parts = texts.map((text) => {
+    const job = fileOf(t, text);
+    return { ...job, name: job.command[3] ?? '' };
+  });
+  const [first] = parts;
+  assert.ok(first !== undefined);
+  const [node, kind, destination] = first.command;
+  const command = [node, kind ?? '', destination ?? '', batchFile, ...parts.map(({ name }) => name)] as const;
+  const outcomes = await runBatch({ ...first, command, name: 'batch', parts }, parts);
+  return outcomes.map(({ failure, statements }) => ({ failure, names: statements.map(({ name }) => name).join() }));
+}
+
+const hooks = (value: number) =>
+  `import { after, before } from 'node:test'; let seen; before(() => { seen = globalThis.value; globalThis.value = ${value}; });
+   after(() => { globalThis.value = undefined; });
+   test('${value}', () => { if (seen !== undefined || globalThis.value !== ${value}) throw new Error('hooks of another file'); });`;
+
+test('each file of a batch has its own statements, and hooks of its own', async (t) => {
+  assert.deepEqual(
+    await batchOf(t, [hooks(1), `await 0; describe('all', () => { test('a', () => {}); });`, hooks(2)]),
+    [
+      { failure: undefined, names: '1' },
+      { failure: undefined, names: 'a' },
+      { failure: undefined, names: '2' },
+    ],
+  );
+});
+
+test('a file of a batch fails alone', async (t) => {
+  const [fails, passes, empty, missing] = await batchOf(t, [
+    `test('a', () => {}); test('b', () => { throw new Error('no such pool'); });`,
+    `test('c', () => {});`,
+    `console.log('nothing');`,
+    `import './missing.mjs';`,
+  ]);
+  assert.match(fails?.failure ?? '', /✖ b\n.*no such pool/s);
+  assert.deepEqual(passes, { failure: undefined, names: 'c' });
+  assert.match(empty?.failure ?? '', /The file ran no test/);
+  assert.match(missing?.failure ?? '', /Cannot find module/);
+});
+
+test('a batch that ends early fails the files that it did not get to', async (t) => {
+  const outcomes = await batchOf(t, [
+    `test('a', () => {});`,
+    `test('b', () => process.exit(3));`,
+    `test('c', () => {});`,
+  ]);
+  for (const { failure } of outcomes) assert.match(failure ?? '', /It ended with 3/);
 });
 
 test('lines that are not reports stay in the output', () => {

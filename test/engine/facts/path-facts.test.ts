@@ -25,14 +25,14 @@ async function looks(t: Parameters<typeof virtualHost>[0]) {
   const paths: PathLooks = new PathLooks({
     files,
     named: () => world.named,
-    storage: () => world.storage,
+    storage: () => ({ ...world.storage, missing: paths.missing }),
     now: () => world.now,
     changed: () => void changes.push([...paths.missing]),
   });
   return { world, paths, asked, changes };
 }
 
-test('all paths are looked at when something is mounted elsewhere, and otherwise once a minute', async (t) => {
+test('the paths below a new mount point are looked at at once, and all paths once a minute', async (t) => {
   const { world, paths, asked, changes } = await looks(t);
   await paths.follow();
   assert.deepEqual(changes, [['/mnt/tank/b']]);
@@ -48,7 +48,11 @@ test('all paths are looked at when something is mounted elsewhere, and otherwise
     ]),
   };
   await paths.follow();
-  assert.equal(asked.length, 4);
+  assert.equal(asked.length, 2, 'no record names a path there');
+  world.named.push('/mnt/tank/c/a');
+  world.storage = machine.storage;
+  await paths.follow();
+  assert.deepEqual(asked.slice(2), ['/mnt/tank/c/a']);
   world.now += 60_000;
   await paths.follow();
   await paths.renew([]);

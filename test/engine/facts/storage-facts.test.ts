@@ -10,7 +10,11 @@ import { virtualHost } from '../../support/hosts.ts';
  * ZFS of a virtual machine that records what is listed. With `slow`, a result is computed immediately and returned that many
  * turns of the event loop later, so that looks overtake one another.
  */
-async function machineWithPool(t: TestContext, slow: () => number = () => 0) {
+async function machineWithPool(
+  t: TestContext,
+  slow: () => number = () => 0,
+  atRest: () => Promise<void> = async () => {},
+) {
   const { disks, zfs } = await virtualHost(t);
   const [disk] = await disks.list();
   await zfs.createPool({
@@ -19,6 +23,7 @@ async function machineWithPool(t: TestContext, slow: () => number = () => 0) {
     mountpoint: '/mnt/tank',
   });
   const listed: (DatasetScope | 'everything')[] = [];
+  const asked: (readonly string[] | 'everything')[] = [];
   const later = async <T>(answer: Promise<T>): Promise<T> => {
     const turns = slow();
     const it = await answer;
@@ -31,17 +36,24 @@ async function machineWithPool(t: TestContext, slow: () => number = () => 0) {
       listed.push(scope ?? 'everything');
       return later(zfs.datasets(scope));
     },
-    snapshots: (names?: readonly string[]) => later(zfs.snapshots(names)),
+    snapshots: (names?: readonly string[]) => {
+      asked.push(names ?? 'everything');
+      return later(zfs.snapshots(names));
+    },
   });
   let clock = 0;
   const now = () => {
     clock += 1;
     return clock;
   };
-  const looks = new StorageLooks(watched, { now, changed: () => {} });
+  const looks = new StorageLooks(watched, { now, changed: () => {}, atRest });
   await looks.renewAll();
   listed.length = 0;
-  return { zfs, looks, listed, now };
+  asked.length = 0;
+  const pass = (milliseconds: number) => {
+    clock += milliseconds;
+  };
+  return { zfs, watched, looks, listed, asked, now, pass };
 }
 
 const namesIn = (looks: StorageLooks) => [...looks.storage.datasets.keys()];
@@ -79,6 +91,86 @@ test('a thousand events cost few looks, and events that a look has covered cost 
   assert.equal(listed.length, before);
   await looks.heed([{ subject: { dataset: 'tank/d1' }, at: now() }]);
   assert.equal(listed.length, before + 1);
+});
+
+test('a change does not wait for the looks that events of other programs cause', async (t) => {
+  let turns = 1000;
+  const { zfs, looks, listed, now } = await machineWithPool(t, () => turns);
+  let hasEnded = false;
+  const heeded = looks.heed([{ subject: { dataset: 'tank' }, at: now() }]).then(() => {
+    hasEnded = true;
+  });
+  while (listed.length === 0) await turn();
+  turns = 0;
+  await zfs.createDataset('tank/a');
+  await looks.renew([{ dataset: 'tank/a' }]);
+  assert.deepEqual([namesIn(looks), hasEnded], [['tank', 'tank/a'], false]);
+  await heeded;
+});
+
+test('in a stream of events, a look is followed by a pause, and what changes look at meanwhile is not read again', async (t) => {
+  const { looks, listed, now, pass } = await machineWithPool(t);
+  const event = (dataset: string) => looks.heed([{ subject: { dataset }, at: now() }]);
+  for (let count = 0; count < 5; count += 1) {
+    await event('tank');
+    pass(8000);
+  }
+  const before = listed.length;
+  await event('tank');
+  const second = event('tank/b');
+  await looks.renew([{ dataset: 'tank/b' }]);
+  await second;
+  assert.equal(listed.length, before + 2);
+});
+
+test('the events of one program, such as a replication, are looked at without a pause', async (t) => {
+  const { looks, listed, now, pass } = await machineWithPool(t);
+  for (const dataset of ['tank/a', 'tank/b']) {
+    await looks.heed([{ subject: { dataset }, at: now() }]);
+    pass(8000);
+  }
+  assert.equal(listed.length, 2);
+  pass(60_000);
+  await looks.heed([{ subject: { dataset: 'tank' }, at: now() }]);
+  const second = looks.heed([{ subject: { dataset: 'tank/c' }, at: now() }]);
+  await looks.renew([{ dataset: 'tank/d' }]);
+  await second;
+  assert.deepEqual(
+    listed
+      .slice(3)
+      .map((scope) => (scope === 'everything' ? [] : scope.names?.at(-1)))
+      .toSorted(),
+    ['tank/c', 'tank/d'],
+  );
+});
+
+test('an event of a change that is being applied causes no look, because the change ends with one', async (t) => {
+  const { promise: atRest, resolve: end } = Promise.withResolvers<void>();
+  const { zfs, looks, listed, now } = await machineWithPool(t, undefined, () => atRest);
+  await zfs.createDataset('tank/a');
+  const heeded = looks.heed([{ subject: { dataset: 'tank/a' }, at: now() }]);
+  await looks.renew([{ dataset: 'tank/a' }]);
+  end();
+  await heeded;
+  assert.equal(listed.length, 1);
+});
+
+test('the snapshots of a dataset that was just created are listed only if ZFS has noted a change of them', async (t) => {
+  const { zfs, watched, looks, asked } = await machineWithPool(t);
+  const touched = new Set<string>();
+  const { datasets } = watched;
+  watched.datasets = async (scope) =>
+    (await datasets(scope)).map((one) => ({ ...one, isUntouched: !touched.has(one.name) }));
+  for (const name of ['tank/a', 'tank/b', 'tank/c']) await zfs.createDataset(name);
+  await looks.renew([{ dataset: 'tank/a', isNew: true }]);
+  assert.deepEqual(asked, []);
+  await zfs.createSnapshot('tank/b@now');
+  touched.add('tank/b');
+  await looks.renew([{ dataset: 'tank/b', isNew: true }]);
+  assert.deepEqual(snapshotsIn(looks), ['tank/b@now']);
+  // One that another program has created can come from an older ZFS, with snapshots.
+  await looks.renew([{ dataset: 'tank/c' }]);
+  assert.deepEqual(asked, [['tank/b'], ['tank/c']]);
 });
 
 test('an event that a look has seen does not make a look at everything due', async (t) => {

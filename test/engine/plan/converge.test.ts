@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { Checker, Desired } from '../../../src/engine/declare/subsystem.ts';
 import { allDifferences, converge, differences, layServiceFiles } from '../../../src/engine/plan/converge/converge.ts';
 import { ServiceLook } from '../../../src/engine/plan/converge/service-look.ts';
+import { unwatched } from '../../../src/engine/plan/runner.ts';
 import { verify } from '../../../src/engine/plan/verify.ts';
 import { type Host, HostError } from '../../../src/host/ports/index.ts';
 import { virtual } from '../../support/hosts.ts';
@@ -123,6 +124,24 @@ test('differences are frozen steps, which the drift report names and a change ta
   assert.deepEqual(await allDifferences(host, desired, undefined), []);
 });
 
+test('a service that reads a part of the files again at a reload is reloaded when that part changes', async (t) => {
+  const host = await machineOf(t);
+  const of = (head: string, share: string): Desired => ({
+    files: [{ path: '/etc/samba/smb.conf', content: head + share }],
+    services: [
+      { name: 'smbd', running: true, onChange: 'reload' },
+      { name: 'nmbd', running: true, onChange: 'reload', readAtReload: head },
+    ],
+  });
+  const titles = async (desired: Desired, applied?: Desired) =>
+    (await allDifferences(host, desired, applied)).map(({ title }) => title);
+  await host.services.start('smbd');
+  await host.services.start('nmbd');
+  assert.deepEqual(await titles(of('a', 'c'), of('a', 'b')), ['write /etc/samba/smb.conf', 'reload smbd']);
+  assert.deepEqual(await titles(of('x', 'b'), of('a', 'b')), ['write /etc/samba/smb.conf', 'reload smbd and nmbd']);
+  assert.deepEqual(await titles(of('a', 'b')), ['write /etc/samba/smb.conf', 'reload smbd and nmbd']);
+});
+
 test('services are compared after the unit files before them were written', async (t) => {
   const host = await machineOf(t);
   const unit = { path: '/etc/systemd/system/new.service', content: '[Service]\n', forServiceManager: true };
@@ -135,7 +154,7 @@ test('services are compared after the unit files before them were written', asyn
   };
   for await (const { title, perform } of differences(host, { files: [unit], services: [service] }, undefined)) {
     order.push(title);
-    await perform(host, { was: undefined, before: '' });
+    await perform(host, { was: undefined, before: '' }, unwatched);
   }
   assert.deepEqual(order, [
     'write /etc/systemd/system/new.service',

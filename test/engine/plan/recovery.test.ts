@@ -5,7 +5,7 @@ import { createDataset, createSnapshot, destroyDataset, storageStepKinds } from 
 import { EventBus } from '../../../src/engine/declare/events.ts';
 import { OpenPlan, type PlanStore, unfinishedPlans } from '../../../src/engine/plan/journal.ts';
 import { recover } from '../../../src/engine/plan/recovery.ts';
-import { type Done, StepRunner } from '../../../src/engine/plan/runner.ts';
+import { type Done, StepRunner, unwatched } from '../../../src/engine/plan/runner.ts';
 import type { Step, StepKind } from '../../../src/engine/plan/steps.ts';
 import { type Host, HostError } from '../../../src/host/ports/index.ts';
 import type { JsonObject } from '../../../src/lib/json.ts';
@@ -75,7 +75,7 @@ async function performUntil(host: Host, store: PlanStore, steps: readonly Step[]
   if (last === undefined) return;
   const found = await last.look(host);
   plan.begin(last, found);
-  if (isDone) await last.perform(host, found);
+  if (isDone) await last.perform(host, found, unwatched);
 }
 
 const snapshotOf = (dataset: string) => createSnapshot({ dataset, name: 'now', scope: 'one' });

@@ -8,6 +8,7 @@ import { EventBus } from '../../../src/engine/declare/events.ts';
 import { type Problem, problemId } from '../../../src/engine/declare/problem.ts';
 import { Problems, problemsOfResources } from '../../../src/engine/upkeep/problems.ts';
 import { storeProblems } from '../../../src/engine/upkeep/store-condition.ts';
+import type { Pool } from '../../../src/host/ports/zfs.ts';
 import { machine } from '../../subsystems/support/configuration.ts';
 
 const GiB = 1024 ** 3;
@@ -113,19 +114,23 @@ test('the id of a problem does not depend on the figures in its message', () => 
   assert.deepEqual(clock(4.9), []);
 });
 
+const pool = {
+  name: 'tank',
+  guid: '1',
+  health: 'ONLINE',
+  size: 100,
+  allocated: 1,
+  free: 99,
+  upgraded: true,
+  scan: undefined,
+} as const;
+
+const problemsOfPool = (one: Pool) =>
+  poolProblems({ view, facts: { ...machine, storage: { ...machine.storage, pools: new Map([[one.name, one]]) } } });
+
 test('disk errors in a healthy pool are a problem, with the same id as the errors increase', () => {
   const errors = { read: 0, write: 0, checksum: 0 };
   const device = { disk: 'ada0', label: 'ada0', guid: '11', health: 'ONLINE', errors } as const;
-  const pool = {
-    name: 'tank',
-    guid: '1',
-    health: 'ONLINE',
-    size: 100,
-    allocated: 1,
-    free: 99,
-    upgraded: true,
-    scan: undefined,
-  } as const;
   const about = (wrong: Partial<typeof errors>) => {
     const group = {
       kind: 'mirror',
@@ -134,8 +139,7 @@ test('disk errors in a healthy pool are a problem, with the same id as the error
       errors,
       devices: [device, { ...device, disk: 'ada1', guid: '12', errors: { ...errors, ...wrong } }],
     } as const;
-    const storage = { ...machine.storage, pools: new Map([['tank', { ...pool, groups: [group] }]]) };
-    return poolProblems({ view, facts: { ...machine, storage } });
+    return problemsOfPool({ ...pool, groups: [group] });
   };
   assert.deepEqual(about({}), []);
   const [[first], [second, ...others]] = [about({ checksum: 1 }), about({ read: 2, checksum: 3 })];
@@ -145,4 +149,10 @@ test('disk errors in a healthy pool are a problem, with the same id as the error
     'The disk ada1 of the volume tank has errors: 2 read, 0 write and 3 checksum errors. Replace the disk. If the cable was the cause, reset the counters with zpool clear.',
   );
   assert.deepEqual([second.severity, problemId(second), others], ['warning', problemId(first), []]);
+});
+
+test('a volume that is more than 80 % full is a warning, and above 90 % a critical problem', () => {
+  const severity = (allocated: number) =>
+    problemsOfPool({ ...pool, groups: [], allocated, free: pool.size - allocated }).map((one) => one.severity);
+  assert.deepEqual([80, 81, 90, 91].map(severity), [[], ['warning'], ['warning'], ['critical']]);
 });

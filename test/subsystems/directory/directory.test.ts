@@ -97,6 +97,12 @@ nss_initgroups_ignoreusers ALLLOCAL
   );
 });
 
+test('nslcd queries as a Kerberos principal, without a password', () => {
+  const text = nslcdConf(ldap, { ...server, account: { name: 'nfs/nas.example.com@EXAMPLE.COM', keytab: 'BQI=' } });
+  assert.match(text, /^sasl_mech GSSAPI$/m);
+  assert.doesNotMatch(text, /binddn|bindpw|BQI=/);
+});
+
 test("the machine's own accounts come first", () => {
   assert.match(nsswitchConf(['ldap', 'nis']), /^passwd: files systemd ldap nis\ngroup: files systemd ldap nis$/m);
   assert.match(nsswitchConf([]), /^passwd: files systemd\n/m);

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { group } from '../../../src/areas/account/groups.ts';
-import { user } from '../../../src/areas/account/users.ts';
 import { ftpSettings } from '../../../src/areas/services/ftp.ts';
 import { lines } from '../../../src/lib/text.ts';
 import { ftpSubsystem } from '../../../src/subsystems/ftp/subsystem.ts';
@@ -12,23 +10,10 @@ const conf = '/etc/proftpd/proftpd.conf';
 const pem = '/etc/proftpd/holdfast.pem';
 
 test('accounts without a home folder start at the volumes, or in an empty folder if they are confined to their home', () => {
-  const draft = freshConfiguration();
-  const painters = draft.create(group, { bsdgrp_group: 'painters', bsdgrp_gid: 1500 });
-  const account = (name: string, uid: number, home: string, hash: string) =>
-    draft.create(
-      user,
-      { bsdusr_username: name, bsdusr_full_name: name, bsdusr_uid: uid, bsdusr_group: painters.id },
-      { bsdusr_home: home, bsdusr_unixhash: hash },
-    );
-  account('carl', 1501, '/nonexistent', '$6$');
-  account('mary', 1502, '/mnt/tank/mary', '$6$');
-  account('machine', 1503, '/nonexistent', '*');
-  const accounts = () => fileOf(ftpSubsystem.render(draft, machine), '/etc/proftpd/holdfast-accounts');
-  assert.equal(accounts(), '', 'while the service is off');
-  switchOn(draft, 'ftp');
-  assert.equal(accounts(), 'carl:*:1501:1500::/mnt:/usr/sbin/nologin\n');
-  draft.update(ftpSettings, 1, { ftp_defaultroot: true });
-  assert.equal(accounts(), 'carl:*:1501:1500::/usr/lib/holdfast/empty:/usr/sbin/nologin\n');
+  const start = (ftp_defaultroot: boolean) =>
+    change({ ftp_defaultroot }).find((line) => line.startsWith('RewriteRule'));
+  assert.equal(start(false), 'RewriteRule ^.*$ /mnt');
+  assert.equal(start(true), 'RewriteRule ^.*$ /usr/lib/holdfast/empty');
 });
 
 test('the settings of a fresh system let accounts log in', () => {
@@ -49,6 +34,7 @@ test('the settings of a fresh system let accounts log in', () => {
       '  LoadModule mod_xfer.c',
       '</IfModule>',
       'LoadModule mod_ident.c',
+      'LoadModule mod_rewrite.c',
       '',
       'ServerType standalone',
       'ServerName "Holdfast"',
@@ -76,10 +62,12 @@ test('the settings of a fresh system let accounts log in', () => {
       'AllowOverwrite on',
       'Umask 077 077',
       'AuthPAMConfig holdfast-ftp',
-      'AuthOrder mod_auth_pam.c* mod_auth_file.c mod_auth_unix.c',
-      '<IfDefine !HOLDFAST_STAGED>',
-      '  AuthUserFile /etc/proftpd/holdfast-accounts',
-      '</IfDefine>',
+      'AuthOrder mod_auth_pam.c* mod_auth_unix.c',
+      'RewriteEngine on',
+      'RewriteHome on',
+      'RewriteCondition %m REWRITE_HOME',
+      'RewriteCondition $0 !-d',
+      'RewriteRule ^.*$ /mnt',
       'UseFtpUsers off',
       'RequireValidShell off',
       'RootLogin off',
@@ -99,7 +87,6 @@ test('the settings of a fresh system let accounts log in', () => {
 });
 
 /** The lines of the file that a fresh system's has not. */
-/** Lines that stand in the fresh one as well, such as the condition for staged files, are left out. */
 function linesBeyondFresh(sent: Parameters<typeof change>[0]): readonly string[] {
   const fresh = (fileOf(ftpSubsystem.render(freshConfiguration(), machine), conf) ?? '').split('\n');
   return change(sent).filter((line) => !fresh.includes(line));
@@ -155,6 +142,7 @@ test('every setting of the server reaches its file', () => {
       'AllowStoreRestart on',
       'AllowRetrieveRestart on',
       'Umask 022 002',
+      'RewriteRule ^.*$ /usr/lib/holdfast/empty',
       'RootLogin on',
       'DefaultRoot ~',
       'TransferRate APPE,STOR,STOU 100 user !ftp',
@@ -230,8 +218,10 @@ test('TLS is configured with its policy, options and a certificate directive for
       'TLSRequired off',
       'TLSOptions AllowClientRenegotiations AllowDotLogin AllowPerUser CommonNameRequired dNSNameRequired EnableDiags ExportCertData iPAddressRequired NoEmptyFragments NoSessionReuseRequired StdEnvVars UseImplicitSSL',
       'TLSVerifyClient optional',
+      '<IfDefine !HOLDFAST_STAGED>',
       '  TLSRSACertificateFile /etc/proftpd/holdfast.pem',
       '  TLSRSACertificateKeyFile /etc/proftpd/holdfast.pem',
+      '</IfDefine>',
     ],
   );
   assert.deepEqual(
@@ -245,8 +235,10 @@ test('TLS is configured with its policy, options and a certificate directive for
       'TLSRequired on',
       'TLSOptions AllowDotLogin',
       'TLSVerifyClient off',
+      '<IfDefine !HOLDFAST_STAGED>',
       '  TLSECCertificateFile /etc/proftpd/holdfast.pem',
       '  TLSECCertificateKeyFile /etc/proftpd/holdfast.pem',
+      '</IfDefine>',
     ],
   );
 });

@@ -38,11 +38,11 @@ ff02::2 ip6-allrouters
 test('configured name servers answer all queries', () => {
   assert.equal(
     resolvedConf(settings),
-    '# Written by Holdfast.\n[Resolve]\nDNS=192.0.2.3 2001:db8::3\nDomains=example.com a.example.com b.example.com ~.\n',
+    '# Written by Holdfast.\n[Resolve]\nDNS=192.0.2.3 2001:db8::3\nDomains=example.com a.example.com b.example.com ~.\nLLMNR=no\n',
   );
   assert.equal(
     resolvedConf({ ...settings, gc_nameserver1: '', gc_nameserver2: '', gc_domains: '' }),
-    '# Written by Holdfast.\n[Resolve]\nDomains=example.com\n',
+    '# Written by Holdfast.\n[Resolve]\nDomains=example.com\nLLMNR=no\n',
   );
   assert.match(
     resolvConf(settings),

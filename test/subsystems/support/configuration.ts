@@ -52,7 +52,7 @@ export const machine: Facts = Object.freeze<Facts>({
   },
   bootEnvironments: undefined,
   bootPool: undefined,
-  condition: { failingDisks: [], clockOffset: undefined, updates: 0 },
+  condition: { health: [], memory: { total: 0, available: 0 }, clockOffset: undefined, updates: 0 },
   disks: [],
   membership: undefined,
   network: {
@@ -78,6 +78,7 @@ export const machine: Facts = Object.freeze<Facts>({
   jails: new Map(),
   storage: {
     pools: new Map([pool('tank'), pool('locked')].map((one) => [one.name, one])),
+    binned: new Map(),
     datasets: new Map([root('tank', '/mnt/tank'), root('locked', undefined)].map((one) => [one.name, one])),
     snapshots: SnapshotIndex.empty,
     missing: new Set(),

@@ -15,7 +15,7 @@ import {
   readKey,
   request,
   tlsProblem,
-} from '../../../src/areas/system/x509.ts';
+} from '../../../src/areas/certificates/x509.ts';
 import { exampleCertificate, exampleKey } from '../../support/certificates.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-x509-'));

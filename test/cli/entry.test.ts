@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { isObject } from '../../src/lib/json.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What a file loads at once: its imports, and theirs, without those that are loaded on demand. */
+function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  if (!file.startsWith('src/')) return found;
+  const text = readFileSync(join(root, file), 'utf8');
+  for (const [, path = ''] of text.matchAll(/^(?:import|export) (?!type )[^;]*?from '([^']+)'/gm))
+    loadedBy(path.startsWith('.') ? relative(root, join(root, dirname(file), path)) : path, found);
+  return found;
+}
+
+test('the entry of the program loads three files and no package', () => {
+  assert.deepEqual(
+    [...loadedBy('src/main.ts')].filter((path) => !path.startsWith('node:')),
+    ['src/main.ts', 'src/cli/node-version.ts', 'src/cli/version.ts'],
+  );
+});
+
+test('a command of the server loads the server only when it needs it', () => {
+  const loaded = [...loadedBy('src/cli/run.ts')];
+  assert.deepEqual(
+    loaded.filter((path) => /^src\/(?:app|areas|host|store|subsystems)|^(?:fastify|better-sqlite3|pino)/.test(path)),
+    [],
+  );
+});
+
+test('the command line for people loads nothing of the server but its settings', () => {
+  const loaded = [...loadedBy('src/cli/client/start.ts')];
+  const ofServer = /^src\/(?:app|areas|engine|host|http|store|subsystems)|^[a-z]/;
+  assert.deepEqual(loaded.filter((path) => ofServer.test(path) && !/^(?:src\/(?:cli|lib)|node:)/.test(path)).sort(), [
+    'src/engine/passwords.ts',
+    'src/engine/upkeep/event-loop.ts',
+    'src/http/origin.ts',
+  ]);
+});
+
+test('--version answers the version of the package', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'src/main.ts'), '--version']);
+  const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  assert.ok(isObject(manifest));
+  assert.equal(stdout, `${String(manifest['version'])}\n`);
+});

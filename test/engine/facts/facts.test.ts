@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FactKeeper } from '../../../src/engine/facts/facts.ts';
+import type { DatasetScope, Zfs } from '../../../src/host/ports/zfs.ts';
+import { virtualHost } from '../../support/hosts.ts';
+
+test('without readers, everything in the storage is read the more rarely the longer that takes', async (t) => {
+  const host = await virtualHost(t);
+  const [disk] = await host.disks.list();
+  const groups = [{ kind: 'stripe' as const, disks: [disk?.name ?? ''] }];
+  await host.zfs.createPool({ name: 'tank', groups, mountpoint: '/mnt/tank' });
+  let clock = 1_000_000;
+  const listed: (DatasetScope | undefined)[] = [];
+  const zfs: Zfs = Object.assign(Object.create(host.zfs), {
+    datasets: async (scope?: DatasetScope) => {
+      listed.push(scope);
+      clock += scope === undefined ? 1000 : 10;
+      return await host.zfs.datasets(scope);
+    },
+  });
+  const keeper = new FactKeeper(
+    { ...host, zfs },
+    { serviceNames: [], paths: () => [], now: () => clock, changed: () => {} },
+  );
+  await keeper.renew('storage');
+  const watched = async () => {
+    listed.length = 0;
+    keeper.glanceAtStorage([{ pool: 'tank' }]);
+    await keeper.renew({ pool: 'tank' });
+    return listed.filter((scope) => scope === undefined).length;
+  };
+  assert.equal(await watched(), 0);
+  clock += 190_000;
+  assert.equal(await watched(), 0);
+  clock += 20_000;
+  assert.equal(await watched(), 1);
+  assert.equal(await watched(), 0);
+});
