@@ -34,8 +34,10 @@ export class StepRunner {
 
   /** Performs a step and adds it to `done`, also when it failed but the machine did it: its answer may have been lost. */
   async take<R>(step: Step<R>, done: Done[], plan: OpenPlan, running = unwatched): Promise<R> {
-    this.#log.debug({ kind: step.kind }, `step: ${step.title}`);
     const found = await step.look(this.#host);
+    // A dry run leaves these out too, so that the log has the steps that the plan named.
+    const isLeftOut = step.isMade !== undefined && found.was === true;
+    if (!isLeftOut) this.#log.debug({ kind: step.kind }, `step: ${step.title}`);
     // What is done already changes nothing, so a start has nothing to find: each entry is a durable write.
     if (found.was !== true) plan.begin(step, found);
     try {
