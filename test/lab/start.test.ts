@@ -45,7 +45,7 @@ test('a start that takes longer than systemd’s limit goes on while it makes pr
   await nas.api.expect(201, 'POST', 'account/groups/', { bsdgrp_group: 'team' });
 });
 
-test('a pool that takes a minute to import delays neither the API nor a share on another pool', async () => {
+test('a pool that takes long to import delays neither the API nor a share on another pool', async () => {
   await using nas = await startNas({ disks: 2 });
   for (const [name, disk] of [
     ['slow', 'ubdc'],
@@ -64,22 +64,23 @@ test('a pool that takes a minute to import delays neither the API nor a share on
   await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
   const [slow] = await nas.api.list('storage/volume/');
   assert.ok(isObject(slow) && slow['vol_name'] === 'slow');
-  // A zpool in front of the machine's own, which takes a minute for this pool.
+  // A zpool in front of the machine's own, which imports this pool only once it may.
   await nas.machine.run(`
     systemctl stop holdfast
     zpool export slow; zpool export tank
-    printf '#!/bin/sh\\ncase "$*" in import*%s*) sleep 60;; esac\\nexec /usr/sbin/zpool "$@"\\n' '${String(slow['vol_guid'])}' >/usr/local/sbin/zpool
+    printf '#!/bin/sh\\ncase "$*" in import*%s*) until [ -e /run/slow ]; do sleep 1; done;; esac\\nexec /usr/sbin/zpool "$@"\\n' '${String(slow['vol_guid'])}' >/usr/local/sbin/zpool
     chmod +x /usr/local/sbin/zpool`);
-  const began = performance.now();
-  await nas.machine.run('systemctl start holdfast', { seconds: 60 });
+  await nas.machine.run('systemctl start holdfast');
 
-  const readiness = await nas.api.get('/readyz');
-  assert.deepEqual([readiness.status, readiness.text], [503, '{"status":"starting","what":"importing slow, 1 of 2"}']);
+  await eventually(20, async () => {
+    const { status, text } = await nas.api.get('/readyz');
+    assert.deepEqual([status, text], [503, '{"status":"starting","what":"importing slow, 1 of 2"}']);
+  });
   await nas.api.expect(201, 'POST', 'account/groups/', { bsdgrp_group: 'team' });
   const shares = () => nas.machine.run('testparm -s 2>/dev/null | grep "^.on-"; true');
   assert.equal(await shares(), '[on-tank]\n');
-  assert.ok(performance.now() - began < 55_000, 'the interface waited for the pool');
 
+  await nas.machine.run('touch /run/slow');
   await eventually(90, async () => assert.equal((await nas.api.get('/readyz')).status, 200));
   await eventually(20, async () => assert.equal(await shares(), '[on-slow]\n[on-tank]\n'));
   await eventually(20, async () => assert.equal(await property(nas, 'StatusText'), 'Serving'));
