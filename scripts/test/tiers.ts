@@ -81,8 +81,8 @@ const unknownSeconds: Readonly<Record<TierName, number>> = { check: 10, code: 5,
 /** Cores that a file keeps busy. A test machine has one processor, which is idle more than half of the time. */
 const loads: Readonly<Record<TierName, number>> = { check: 1, code: 1, browser: 2, machine: 0.45, pc: 1 };
 
-/** Seconds after which a file is ended: four times the longest duration in its tier on busy cores. */
-const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, browser: 300, machine: 1500, pc: 1500 };
+/** Seconds after which a file is ended: three to four times the longest duration in its tier on busy cores. */
+const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, browser: 300, machine: 2700, pc: 2700 };
 
 const nodeTest = ['node', '--test-reporter=./scripts/test/reporter.ts', '--test-reporter-destination=stdout'] as const;
 
