@@ -100,7 +100,7 @@ function Walk({ pool, pools, disks, first }: WalkProps) {
         )}
         {stage.value === 1 && old.value !== undefined && (
           <Card title={`Pull ${old.value.name} and put in the new disk`}>
-            <WhichOne disk={old.value} members={members} />
+            <WhichOne disk={old.value} {...{ pools, disks }} />
             <Buttons {...{ stage }} next={true} />
           </Card>
         )}
@@ -193,8 +193,15 @@ function DiskWords({ disk }: { disk: Disk }) {
   );
 }
 
-/** How to find the disk in the machine. One that does not answer cannot be asked for its serial number. */
-function WhichOne({ disk, members }: { disk: Disk; members: readonly Disk[] }) {
+interface WhichOneProps extends Omit<WalkProps, 'pool' | 'first'> {
+  readonly disk: Disk;
+}
+
+/**
+ * How to find the disk in the machine. One that does not answer cannot be asked for its serial number, so all others are
+ * shown: also those of other pools and those of none.
+ */
+function WhichOne({ disk, pools, disks }: WhichOneProps) {
   const { machine, name } = disk;
   if (machine !== undefined)
     return (
@@ -221,13 +228,20 @@ function WhichOne({ disk, members }: { disk: Disk; members: readonly Disk[] }) {
         </p>
       </>
     );
-  const others = members.filter((one) => one.machine !== undefined);
+  const poolOf = new Map(pools.flatMap((pool) => pool.disks.map((one) => [one.name, pool.name])));
+  const silent = pools.flatMap((pool) => pool.disks.filter((one) => one.machine === undefined && one.name !== name));
   return (
     <>
       <p>
         {name} does not answer, so its serial number cannot be read. The pool knows it as <code>{disk.label}</code>.
       </p>
-      <p>Pull the disk whose serial number is none of these: they hold the data.</p>
+      {silent.length > 0 && (
+        <p class="bad">
+          {silent.map((one) => one.name).join(', ')} {silent.length === 1 ? 'does' : 'do'} not answer either. The
+          appliance cannot tell them apart: compare the label above with the disks before you pull one.
+        </p>
+      )}
+      <p>Pull a disk only if its serial number is none of these: they answer.</p>
       <table>
         <thead>
           <tr>
@@ -237,13 +251,15 @@ function WhichOne({ disk, members }: { disk: Disk; members: readonly Disk[] }) {
           </tr>
         </thead>
         <tbody>
-          {others.map(({ name: other, machine: known }) => (
-            <tr key={other}>
-              <td>{other}</td>
+          {disks.map((known) => (
+            <tr key={known.name}>
               <td>
-                <b>{known?.serial || 'none'}</b>
+                {known.name} <span class="soft">{poolOf.get(known.name) ?? ''}</span>
               </td>
-              <td class="num">{bytes(known?.size ?? 0)}</td>
+              <td>
+                <b>{known.serial || 'none'}</b>
+              </td>
+              <td class="num">{bytes(known.size)}</td>
             </tr>
           ))}
         </tbody>

@@ -103,6 +103,8 @@ function scanIn(tree: unknown): Scan | undefined {
   };
 }
 
+const isAway = ({ status }: Row) => status === 'UNAVAIL' || status === 'REMOVED';
+
 /** The disks of a status tree, in its order. */
 export function disksIn(tree: unknown, machine: readonly MachineDisk[]): readonly Disk[] {
   const groups = rowsIn(rootOf(tree)?.['children']);
@@ -115,7 +117,8 @@ export function disksIn(tree: unknown, machine: readonly MachineDisk[]): readonl
         group: isAside ? textIn(group['name']) : textIn(one['name']),
         errors: ['read', 'write', 'cksum'].reduce((sum, field) => sum + (numberIn(disk[field]) ?? 0), 0),
         isSpare: isAside && group['name'] === 'spares',
-        machine: machine.find(({ name }) => name === disk['name']),
+        // A disk that does not answer has left its name, which another disk may have by now.
+        machine: isAway(disk) ? undefined : machine.find(({ name }) => name === disk['name']),
       })),
     );
   });
