@@ -3,18 +3,10 @@ import { integer } from '../../engine/declare/fields.ts';
 import { type OperationCall, operation, section } from '../../engine/declare/operation.ts';
 import { severities } from '../../engine/declare/problem.ts';
 import { isSentOf } from '../../engine/declare/record.ts';
-import {
-  choiceOf,
-  flagOf,
-  integerOf,
-  listOf,
-  objectOf,
-  orNull,
-  stringOf,
-  timeOf,
-} from '../../engine/declare/schema.ts';
+import { choiceOf, flagOf, integerOf, listOf, objectOf, orNull, stringOf } from '../../engine/declare/schema.ts';
 import { own } from '../../engine/plan/steps.ts';
 import { type Channel, channel, channelFields, channelKinds, receiverOf } from '../channels/channel.ts';
+import { attemptMembers, attemptsOf } from './attempts.ts';
 import { optionals, sentOf } from './rights.ts';
 
 const answer = objectOf('Channel', {
@@ -31,10 +23,7 @@ const answer = objectOf('Channel', {
   reports_end: flagOf('Whether the end of problems is reported too.'),
   enabled: flagOf('Whether anything is sent.'),
   reported: integerOf('Problems that were reported and last.'),
-  failing_since: orNull(timeOf('Since when attempts fail; null while they do not.')),
-  failed_attempts: integerOf('Attempts that failed since the last success.'),
-  next_attempt: orNull(timeOf('When the next attempt follows after a failure.')),
-  problem: stringOf('Why the last attempt failed; empty if it did not.'),
+  ...attemptMembers,
 });
 
 const params = { id: integer({ description: 'Id of the channel.', min: 1 }) };
@@ -148,11 +137,6 @@ function shown({ address, token: _, ...rest }: Channel, { channels: all }: Call)
     ...rest,
     receiver: receiverOf({ kind: rest.kind, address }),
     reported: state?.sent.length ?? 0,
-    failing_since: state === undefined || state.failing === null ? null : timeText(state.failing),
-    failed_attempts: state?.attempts ?? 0,
-    next_attempt: state === undefined || state.next === 0 ? null : timeText(state.next),
-    problem: state?.problem ?? '',
+    ...attemptsOf(state),
   };
 }
-
-const timeText = (at: number) => new Date(at).toISOString();

@@ -16,6 +16,7 @@ import type { DeadLetter } from '../../engine/declare/webhooks.ts';
 import { own } from '../../engine/plan/steps.ts';
 import { newSecret } from '../webhooks/signature.ts';
 import { type Webhook, webhook, webhookFields } from '../webhooks/webhook.ts';
+import { attemptMembers, attemptsOf, timeText } from './attempts.ts';
 import { optionals, sentOf } from './rights.ts';
 
 /** Milliseconds for which a replaced secret signs too. */
@@ -30,10 +31,7 @@ const members = {
   give_up_after: integerOf('Hours after which an event that is not accepted goes to the dead letters.'),
   enabled: flagOf('Whether events are posted.'),
   last: integerOf('Number of the last event that was accepted, given up or not wanted.'),
-  failing_since: orNull(timeOf('Since when attempts fail; null while they do not.')),
-  failed_attempts: integerOf('Attempts that failed since the last success.'),
-  next_attempt: orNull(timeOf('When the next attempt follows after a failure.')),
-  problem: stringOf('Why the last attempt failed; empty if it did not.'),
+  ...attemptMembers,
   dead_letters: integerOf('Events that were given up.'),
 };
 
@@ -228,14 +226,10 @@ function shown(
   { webhooks: all }: Call,
 ) {
   const state = all.state(rest.id);
-  const isWaiting = state !== undefined && state.next > 0;
   return {
     ...rest,
     last: state?.cursor ?? since,
-    failing_since: state === undefined || state.failing === null ? null : timeText(state.failing),
-    failed_attempts: state?.attempts ?? 0,
-    next_attempt: isWaiting ? timeText(state.next) : null,
-    problem: state?.problem ?? '',
+    ...attemptsOf(state),
     dead_letters: state?.deadLetters ?? 0,
   };
 }
@@ -243,5 +237,3 @@ function shown(
 const letter = ({ givenUp, number, at, name, payload, problem }: DeadLetter) => ({
   ...{ number, at, name, payload, given_up: timeText(givenUp), problem },
 });
-
-const timeText = (at: number) => new Date(at).toISOString();
