@@ -93,8 +93,10 @@ export class Passwords {
     for (const { reject } of this.#waiting.splice(0)) reject(new ChecksBusy('The daemon is stopping.'));
     this.#running?.reject(new ChecksBusy('The daemon is stopping.'));
     this.#running = undefined;
-    await this.#worker?.terminate();
+    // A question that comes while the worker ends would never be answered by it: it starts another one.
+    const worker = this.#worker;
     this.#worker = undefined;
+    await worker?.terminate();
   }
 
   #ask(question: Task['question'], waiting: Waiting): Promise<string | boolean> {
@@ -154,6 +156,7 @@ export class Passwords {
     const worker = new Worker(workerFile());
     worker.unref();
     worker.on('message', ({ answer }: Reply) => {
+      if (this.#worker !== worker) return;
       this.#finish((task) => task.resolve(answer));
       if (this.#running !== undefined) return;
       clearTimeout(this.#timer);
@@ -161,8 +164,14 @@ export class Passwords {
       this.#timer.unref();
     });
     worker.on('error', (error) => {
+      if (this.#worker !== worker) return;
       this.#worker = undefined;
       this.#finish((task) => task.reject(error instanceof Error ? error : new Error(String(error))));
+    });
+    worker.on('exit', (status) => {
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      this.#finish((task) => task.reject(new Error(`The thread that checks passwords ended with ${status}.`)));
     });
     return worker;
   }

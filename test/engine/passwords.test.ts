@@ -74,6 +74,15 @@ test('a check is dropped when no caller waits for its result', async () => {
   await under;
 });
 
+test('a question that comes while the idle worker is being stopped is answered', { timeout: 20_000 }, async () => {
+  await using one = disposable(new Passwords());
+  assert.equal(await one.it.verify('right', unix), true);
+  const stopping = one.it.close();
+  assert.equal(await one.it.verify('right', unix), true);
+  await stopping;
+  assert.equal(await one.it.verify('right', unix), true, 'its own worker goes on');
+});
+
 function disposable(it: Passwords) {
   return { it, [Symbol.asyncDispose]: () => it.close() };
 }
