@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { rootPassword } from '../support/appliance.ts';
-import { findings, picture, signIn, visit, visited } from '../support/browser.ts';
+import { findings, inAllModes, picture, signIn, visit, visited } from '../support/browser.ts';
 
 const world = await visited();
 const { box, files } = world;
@@ -31,17 +31,7 @@ test('axe finds nothing on any page, in light and dark, and the pages fit into 3
   const wrong: string[] = [];
   for (const [name, address] of Object.entries(pages)) {
     await visit(page, address);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      for (const one of await findings(page)) wrong.push(`${name}, ${colorScheme}: ${one}`);
-      await picture(page, `${name}-${colorScheme}`);
-    }
-    await page.setViewportSize({ width: 320, height: 640 });
-    const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
-    if (width > 320) wrong.push(`${name} is ${width} px wide at 320 px`);
-    for (const one of await findings(page)) wrong.push(`${name}, 320 px: ${one}`);
-    await picture(page, `${name}-320`);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    wrong.push(...(await inAllModes(page, name)));
   }
   assert.deepEqual(wrong, []);
   assert.deepEqual(world.mishaps, []);

@@ -124,3 +124,21 @@ export async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(`${root}/docs/pictures`, { recursive: true });
   await page.screenshot({ path: `${root}/docs/pictures/${name}.png` });
 }
+
+/** Takes pictures of the page in light, dark and at 320 px, and says what axe finds and whether it is too wide. */
+export async function inAllModes(page: Page, name: string): Promise<readonly string[]> {
+  const wrong: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const one of await findings(page)) wrong.push(`${name}, ${colorScheme}: ${one}`);
+    await picture(page, `${name}-${colorScheme}`);
+  }
+  await page.setViewportSize({ width: 320, height: 640 });
+  const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
+  if (width > 320) wrong.push(`${name} is ${width} px wide at 320 px`);
+  for (const one of await findings(page)) wrong.push(`${name}, 320 px: ${one}`);
+  await picture(page, `${name}-320`);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  return wrong;
+}
