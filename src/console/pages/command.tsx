@@ -9,7 +9,7 @@ import { notify, notifyChange } from '../base/notices.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { type Asked, addressIn, asCommand, openBody } from '../parts/asking.ts';
-import { Pill, Scroller, Waiting } from '../parts/common.tsx';
+import { Pill, Scroller, TypedName, Waiting } from '../parts/common.tsx';
 import { Fields } from '../parts/form.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { initialValues } from '../parts/values.ts';
@@ -134,21 +134,11 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
           {fields.length > 0 && <Fields {...{ fields, values, set }} problems={refusal.value?.fields ?? {}} isNew />}
           {!hasBody && !destroys && <p>It takes nothing else.</p>}
           {destroys && (
-            <div class="field">
-              <label for="name">
-                Type <code>{name}</code> to go on
-              </label>
-              <input
-                id="name"
-                type="text"
-                autocomplete="off"
-                value={typed.value}
-                onInput={(event) => (typed.value = event.currentTarget.value)}
-              />
+            <TypedName name={name} typed={typed}>
               <p class="help">
                 If anything in the list changes before you press the button, nothing is removed and you are asked again.
               </p>
-            </div>
+            </TypedName>
           )}
         </section>
         <Preview

@@ -9,7 +9,7 @@ import { notify } from '../base/notices.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asCommand } from '../parts/asking.ts';
-import { Waiting } from '../parts/common.tsx';
+import { TypedName, Waiting } from '../parts/common.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { Refused } from './record.tsx';
 
@@ -122,18 +122,7 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
           {isBack ? (
             <>
               <LostList {...{ dataset, name, newer, occupants }} />
-              <div class="field">
-                <label for="name">
-                  Type <code>{dataset}</code> to go on
-                </label>
-                <input
-                  id="name"
-                  type="text"
-                  autocomplete="off"
-                  value={typed.value}
-                  onInput={(event) => (typed.value = event.currentTarget.value)}
-                />
-              </div>
+              <TypedName name={dataset} typed={typed} />
             </>
           ) : (
             <div class="field beneath">

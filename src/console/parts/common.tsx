@@ -26,6 +26,33 @@ export function Card({
   );
 }
 
+/** The name that a person types before something is destroyed. `children` say more about it. */
+export function TypedName({
+  name,
+  typed,
+  children,
+}: {
+  name: string;
+  typed: { value: string };
+  children?: ComponentChildren;
+}) {
+  return (
+    <div class="field">
+      <label for="name">
+        Type <code>{name}</code> to go on
+      </label>
+      <input
+        id="name"
+        type="text"
+        autocomplete="off"
+        value={typed.value}
+        onInput={(event) => (typed.value = event.currentTarget.value)}
+      />
+      {children}
+    </div>
+  );
+}
+
 /** Text where nothing is known yet, or why. */
 export function Waiting({ refused, what }: { refused: string | undefined; what: string }) {
   return refused === undefined ? <p class="soft">Reading {what} …</p> : <p class="err">{refused}</p>;
