@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { formOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
 import { bytes } from '../base/format.ts';
@@ -59,7 +59,8 @@ function Walk({ pool, pools, disks, first }: WalkProps) {
   const stage = useSignal(0);
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);
-  useEffect(() => {
+  // Before the page is drawn: later it would take the focus from what a person has reached by then.
+  useLayoutEffect(() => {
     if (!isFirst.current) heading.current?.focus();
     isFirst.current = false;
   }, [stage.value]);
@@ -228,8 +229,10 @@ function WhichOne({ disk, pools, disks }: WhichOneProps) {
         </p>
       </>
     );
-  const poolOf = new Map(pools.flatMap((pool) => pool.disks.map((one) => [one.name, pool.name])));
-  const silent = pools.flatMap((pool) => pool.disks.filter((one) => one.machine === undefined && one.name !== name));
+  // Names of disks that do not answer may be those of others by now, so these are told apart by their labels.
+  const members = pools.flatMap((pool) => pool.disks.map((one) => ({ ...one, pool: pool.name })));
+  const poolOf = new Map(members.flatMap((one) => (one.machine === undefined ? [] : [[one.name, one.pool]])));
+  const silent = members.filter((one) => one.machine === undefined && one.label !== disk.label);
   return (
     <>
       <p>
