@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { messageOf } from '../lib/text.ts';
+import { onBrokenOutput } from './broken-output.ts';
 import { localSocket } from './local-socket.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
 import type { Installing, Server } from './plugin.ts';
@@ -17,6 +18,8 @@ shown once.`;
 
 /** Parses the command line and runs the command. Exits with 2 if the command line is invalid. */
 export async function run(argv: readonly string[], version: string): Promise<void> {
+  // What a command does to the machine, it completes.
+  onBrokenOutput(() => {});
   const program = new Command('holdfast')
     .description('Management daemon of a network storage appliance.')
     .version(version)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFile, type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -50,4 +51,44 @@ test('--version answers the version of the package', async () => {
   const manifest: unknown = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   assert.ok(isObject(manifest));
   assert.equal(stdout, `${String(manifest['version'])}\n`);
+});
+
+/** Runs a command whose output goes to `stdout`; null for a reader that ends before it has read anything. */
+async function ended(argv: readonly string[], stdout: number | null) {
+  const stdio: StdioOptions = ['ignore', stdout ?? 'pipe', 'pipe'];
+  const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...argv], { stdio });
+  child.stdout?.destroy();
+  let err = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const [status]: unknown[] = await once(child, 'close');
+  return { status, err };
+}
+
+const printing = [
+  ['--version'],
+  ['serve', '--help'],
+  ['recover', '--help'],
+  ['help'],
+  ['explain'],
+  ['completion', 'fish'],
+];
+
+test('a command whose reader ends first ends without a word', async () => {
+  for (const argv of printing)
+    assert.deepEqual(await ended(argv, null), { status: 0, err: '' }, `holdfast ${argv.join(' ')} | true`);
+});
+
+test('output that cannot be written is a failure that says why', async () => {
+  const full = openSync('/dev/full', 'w');
+  try {
+    for (const argv of [['serve', '--help'], ['explain']]) {
+      const { status, err } = await ended(argv, full);
+      assert.equal(status, 1);
+      assert.match(err, /^holdfast: The output could not be written: .*ENOSPC.*\n$/);
+    }
+  } finally {
+    closeSync(full);
+  }
 });

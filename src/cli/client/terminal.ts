@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { onBrokenOutput } from '../broken-output.ts';
 import { readPassword } from '../password.ts';
 
 /** What a command writes to and asks. */
@@ -18,8 +19,8 @@ export interface Terminal {
 
 export function processTerminal(): Terminal {
   const { stdout, stderr, stdin, env } = process;
-  // A reader such as `head` may end first.
-  stdout.on('error', () => process.exit(0));
+  // A list that is shown again at each change would never end.
+  onBrokenOutput(() => process.exit());
   return {
     columns: stdout.isTTY ? stdout.columns : undefined,
     asks: stdin.isTTY === true && stderr.isTTY === true,
