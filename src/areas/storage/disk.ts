@@ -1,5 +1,5 @@
 import { missing } from '../../engine/declare/errors.ts';
-import { integer, live, nullable, text, titled } from '../../engine/declare/fields.ts';
+import { field, integer, live, nullable, text, titled } from '../../engine/declare/fields.ts';
 import { hosted, type Operations, type SentOf } from '../../engine/declare/resource.ts';
 import type { Disk } from '../../host/ports/disks.ts';
 import { quote } from '../../lib/text.ts';
@@ -15,7 +15,7 @@ const fields = {
   ),
   disk_name: live(text({ description: 'Device name.' })),
   disk_serial: titled('Serial number', live(text({ description: 'Serial number, empty when the disk reports none.' }))),
-  disk_size: live(text({ description: 'Size in bytes, as text.' })),
+  disk_size: live(field({ ...text({ description: 'Size in bytes, as text.' }), widget: 'size' })),
   disk_multipath_name: titled(
     'Multipath device',
     live(text({ description: 'Multipath device of the disk; always empty, because multipath is not supported.' })),
