@@ -184,6 +184,38 @@ test('ports: another program took the port of the interface while the daemon did
   }
 });
 
+test('ports: another program has the port of a service, and a service listens on none', async () => {
+  await using shell = await withPool();
+  await shell.does('set service ftp --on');
+  await shell.does('set service tftp --on');
+  assert.deepEqual(await findings(shell), []);
+  const { services } = shell.nas.machine;
+  services.occupy('TCP', 21, { program: 'vsftpd', pid: 812, unit: 'vsftpd' });
+  services.occupy('UDP', 69, { program: 'dnsmasq', pid: 813, unit: undefined });
+  const [ftp, tftp, ...more] = await findings(shell);
+  assert.deepEqual(more, []);
+  assert.deepEqual([ftp?.check, ftp?.severity, ftp?.about], ['ports', 'critical', 'services/services/ftp']);
+  assert.equal(
+    ftp?.message,
+    'Another program has the TCP port 21 of the service ftp: vsftpd (process 812, unit vsftpd). End it, or set another port.',
+  );
+  assert.equal(ftp?.command, 'systemctl disable --now vsftpd; systemctl restart proftpd');
+  assert.match(tftp?.message ?? '', /the UDP port 69 of the service tftp: dnsmasq \(process 813\)\./);
+  assert.equal(tftp?.command, 'kill 813; systemctl restart tftpd-hpa');
+  services.occupy('TCP', 21, undefined);
+  services.occupy('UDP', 69, undefined);
+  services.silence('proftpd');
+  const [silent, ...others] = await findings(shell);
+  assert.deepEqual(others, []);
+  assert.equal(silent?.message, 'The service runs, but nothing listens on the TCP port 21 of the service ftp.');
+  assert.equal(silent?.command, 'journalctl -u proftpd -n 20; systemctl restart proftpd');
+  await services.restart('proftpd');
+  assert.deepEqual(await findings(shell), []);
+  await shell.does('set service ftp --no-on');
+  services.occupy('TCP', 21, { program: 'vsftpd', pid: 812, unit: 'vsftpd' });
+  assert.deepEqual(await findings(shell), [], 'the port of a service that is off is free for others');
+});
+
 test('another appliance is examined by its context, if its key may and if it answers', async () => {
   await using shell = await withPool();
   const keyOf = async (role: string) => {

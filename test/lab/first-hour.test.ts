@@ -40,6 +40,24 @@ test('the doctor finds a file that its program refuses, and names the command th
   await nas.machine.run('holdfast heal subsystem ftp; holdfast doctor');
 });
 
+test('the doctor names the program that has the port of a service, and the command that mends it', async () => {
+  await nas.machine.run(`
+    systemctl stop proftpd
+    systemd-run --quiet --unit=other systemd-socket-activate --listen=21 /bin/true
+    until ss -Hltn 'sport = :21' | grep -q .; do sleep 0.2; done`);
+  const ill = await nas.machine.tryRun('holdfast doctor');
+  assert.equal(ill.status, 1, ill.output);
+  assert.match(
+    ill.output,
+    /critical {2}ports .*has the TCP port 21 of the service ftp: systemd-socket-\S* \(process \d+, unit other\)\./,
+  );
+  const [, command = ''] = /\n {24}(systemctl disable --now other; systemctl restart proftpd)\n/.exec(ill.output) ?? [];
+  // A unit that systemd-run made cannot be disabled, and still is stopped.
+  await nas.machine.run(
+    `systemctl stop other; ${command.replace('systemctl disable --now other; ', '')}; holdfast doctor`,
+  );
+});
+
 test('the doctor says what ails a daemon that does not run', async () => {
   await nas.machine.run('systemctl stop holdfast; chmod 755 /var/lib/holdfast');
   const ill = await nas.machine.tryRun('holdfast doctor');

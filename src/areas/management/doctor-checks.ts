@@ -9,7 +9,10 @@ import type { CurrentProblem, Problem } from '../../engine/declare/problem.ts';
 import { refusedFiles } from '../../engine/plan/verify.ts';
 import type { SubsystemReport } from '../../engine/upkeep/reconciler.ts';
 import type { Commands } from '../../host/ports/commands.ts';
+import type { PortHolder } from '../../host/ports/services.ts';
 import { messageOf } from '../../lib/text.ts';
+import { services } from '../services/index.ts';
+import { isOn } from '../services/services.ts';
 import { endpointsOf } from '../system/settings.ts';
 
 /** What is wrong, and what mends it: a request, or otherwise a command for the shell of the appliance. */
@@ -96,7 +99,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'ports',
-    title: 'The interface listens on the ports of its settings.',
+    title: 'The interface and the services listen on the ports of their settings.',
     look: portFindings,
   },
   {
@@ -242,7 +245,11 @@ async function driftFindings({ reports }: Call): Promise<readonly Finding[]> {
     }));
 }
 
-async function portFindings({ engine, operations }: Call): Promise<readonly Finding[]> {
+async function portFindings(call: Call): Promise<readonly Finding[]> {
+  return [...(await ownPortFindings(call)), ...(await servicePortFindings(call))];
+}
+
+async function ownPortFindings({ engine, operations }: Call): Promise<readonly Finding[]> {
   const { view } = engine.world;
   const served = await operations.ask('look at the ports', ({ web }) => web.served());
   return endpointsOf(view)
@@ -253,6 +260,49 @@ async function portFindings({ engine, operations }: Call): Promise<readonly Find
       message: `The interface does not listen on port ${port} of ${address}, as its settings say. Another program may have the port.`,
       command: `ss -ltnp 'sport = :${port}'; holdfast heal subsystem web`,
     }));
+}
+
+/** Who listens on the ports of each service that is on. */
+async function servicePortFindings({ engine, operations }: Call): Promise<readonly Finding[]> {
+  const { view, facts } = engine.world;
+  const asked = services
+    .filter((service) => isOn(view, service) && service.hasWork(view, facts))
+    .flatMap((service) => {
+      const units = [...service.units(facts.services), ...service.helpers];
+      return service.listens(view).map(({ protocol, port, address }) => ({ service, protocol, port, address, units }));
+    });
+  const found = await operations.ask('look at the ports of the services', (host) => host.services.listeners(asked));
+  return asked.flatMap(({ service, protocol, port, units }, index): readonly Finding[] => {
+    const holders = found[index] ?? [];
+    if (holders.some((holder) => isOfService(holder, units))) return [];
+    const about = `services/services/${service.name}`;
+    const subject = `${protocol} port ${port} of the service ${service.name}`;
+    const own = service.units(facts.services);
+    const again = own.map((unit) => `; systemctl restart ${unit}`).join('');
+    const [other] = holders;
+    if (other !== undefined) {
+      const { program, pid, unit } = other;
+      const of = unit === undefined ? '' : `, unit ${unit}`;
+      const end = unit === undefined ? `kill ${pid}` : `systemctl disable --now ${unit}`;
+      return [
+        {
+          ...{ severity: 'critical', about, command: `${end}${again}` },
+          message: `Another program has the ${subject}: ${program} (process ${pid}${of}). End it, or set another port.`,
+        },
+      ];
+    }
+    // A service that does not run is a problem of its own. A datagram port may be open only when it is needed.
+    if (protocol === 'UDP' || service.look(facts).isRunning !== true) return [];
+    const [unit] = own;
+    const command = unit === undefined ? 'journalctl -k -n 50' : `journalctl -u ${unit} -n 20${again}`;
+    const message = `The service runs, but nothing listens on the ${subject}.`;
+    return [{ severity: 'critical', about, message, command }];
+  });
+}
+
+/** Whether the service has the port itself: by its programs, by the kernel, or by a socket of systemd, process 1. */
+function isOfService({ program, pid, unit }: PortHolder, units: readonly string[]): boolean {
+  return program === undefined || pid === 1 || (unit !== undefined && units.includes(unit));
 }
 
 /** Milliseconds after a change until its backup is overdue. */

@@ -112,6 +112,7 @@ export const nfsService = service('nfs', {
   settings: nfsSettings,
   programs: ['nfs-server'],
   alternatives: ['nfs-ganesha'],
+  helpers: ['nfs-mountd', 'rpc-statd', 'rpcbind'],
   servesVolumes: true,
   units: (installed) => [nfsServerOf(installed)],
   listens(settings) {

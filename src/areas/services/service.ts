@@ -14,6 +14,8 @@ export interface Service {
   readonly programs: readonly string[];
   /** Units that serve where the programs are not installed. */
   readonly alternatives: readonly string[];
+  /** Units beside its programs that listen on its ports. */
+  readonly helpers: readonly string[];
   /** Whether it serves what lies on volumes, so that unlocking one can restart it (gaps 11.3). */
   readonly servesVolumes: boolean;
   /** The ports that it listens on while it is on. */
@@ -42,6 +44,7 @@ interface ServiceSpec<F extends Fields> {
   readonly settings?: Singleton<F>;
   readonly programs?: readonly string[];
   readonly alternatives?: readonly string[];
+  readonly helpers?: readonly string[];
   readonly servesVolumes?: boolean;
   readonly listens?: readonly Listener[] | ((settings: RecordOf<F>) => readonly Listener[]);
   readonly units?: Service['units'];
@@ -51,13 +54,14 @@ interface ServiceSpec<F extends Fields> {
 }
 
 export function service<F extends Fields>(name: string, spec: ServiceSpec<F>): Service {
-  const { settings, programs = [], alternatives = [], servesVolumes = false, listens = [] } = spec;
+  const { settings, programs = [], alternatives = [], helpers = [], servesVolumes = false, listens = [] } = spec;
   const units = spec.units ?? (() => programs);
   return Object.freeze({
     name,
     settings,
     programs,
     alternatives,
+    helpers,
     servesVolumes,
     listens(view: View) {
       if (typeof listens !== 'function') return listens;

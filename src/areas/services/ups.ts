@@ -194,6 +194,7 @@ export const upsService = service('ups', {
   settings: upsSettings,
   // The monitor runs for local and remote UPSs; the ups subsystem manages the server and the driver.
   programs: ['nut-monitor'],
+  helpers: ['nut-server'],
   hasWork: (view) => {
     const { ups_mode, ups_driver } = view.only(upsSettings);
     return ups_mode === 'slave' || ups_driver !== '';

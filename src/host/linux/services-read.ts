@@ -109,3 +109,43 @@ function messageOf(field: unknown): string {
   if (typeof field === 'string') return field;
   return Array.isArray(field) && field.every((byte) => typeof byte === 'number') ? Buffer.from(field).toString() : '';
 }
+
+// Ports ---------------------------------------------------------------------------------------------------------------
+
+/** A socket on which something listens or receives datagrams. */
+export interface ListeningSocket {
+  readonly protocol: 'TCP' | 'UDP';
+  /** Undefined for all addresses. */
+  readonly address: string | undefined;
+  readonly port: number;
+  /** Undefined for the kernel, as for NFS. */
+  readonly program: string | undefined;
+  readonly pid: number | undefined;
+}
+
+const socketLine = /^(tcp|udp)\s+\S+\s+\d+\s+\d+\s+(\S+):(\d+)\s+\S+(?:\s+users:\(\("(.*?)",pid=(\d+),)?/;
+
+/**
+ * Reads the lines of `ss --listening --numeric --tcp --udp --processes`, such as
+ * `tcp LISTEN 0 128 127.0.0.1%lo:22 0.0.0.0:* users:(("sshd",pid=71,fd=3))`. Of several processes that share a socket,
+ * the first one is named: they belong to one service.
+ */
+export function readListeners(text: string): readonly ListeningSocket[] {
+  return text.split('\n').flatMap((line) => {
+    const [, kind, local = '', port, program, pid] = socketLine.exec(line) ?? [];
+    if (kind === undefined) return [];
+    const address = local.replace(/%.*$/, '').replace(/^\[(.*)\]$/, '$1');
+    return Object.freeze({
+      protocol: kind === 'tcp' ? ('TCP' as const) : ('UDP' as const),
+      address: address === '*' || address === '0.0.0.0' || address === '::' ? undefined : address,
+      port: Number(port),
+      program,
+      pid: pid === undefined ? undefined : Number(pid),
+    });
+  });
+}
+
+/** The service of a process, from /proc/PID/cgroup: `0::/system.slice/smbd.service` is of `smbd`. */
+export function readUnitOf(cgroup: string): string | undefined {
+  return /^0::.*\/([^/\n]+)\.service(?:\/|$)/m.exec(cgroup)?.[1];
+}

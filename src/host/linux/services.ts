@@ -1,11 +1,15 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { HostError } from '../ports/index.ts';
-import type { ServiceState, Services } from '../ports/services.ts';
+import type { PortHolder, ServedPort, ServiceState, Services } from '../ports/services.ts';
 import { enabledUnits } from './enabled-units.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import {
   isRunning,
   readLastWords,
+  readListeners,
+  readUnitOf,
   readUnitStates,
   readUnits,
   type UnitProperties,
@@ -76,6 +80,26 @@ export class LinuxServices implements Services {
         const unit = units[index] ?? {};
         return [name, stateOf(unit, { enabled: enabled.has(unitOf(name)), isChanging: isShutDown || hasJob(unit) })];
       }),
+    );
+  }
+
+  async listeners(ports: readonly ServedPort[]): Promise<readonly (readonly PortHolder[])[]> {
+    const argv = ['ss', '--no-header', '--listening', '--numeric', '--tcp', '--udp', '--processes'];
+    const sockets = readListeners(expectSuccess(await this.#runner.run(argv), argv).stdout);
+    const units = new Map<number, string | undefined>();
+    for (const { pid } of sockets)
+      if (pid !== undefined && !units.has(pid))
+        // A program that has ended since has no entry any more.
+        units.set(pid, readUnitOf(await readFile(join(this.#root, `proc/${pid}/cgroup`), 'utf8').catch(() => '')));
+    return ports.map(({ protocol, port, address }) =>
+      sockets
+        .filter(
+          (socket) =>
+            socket.protocol === protocol &&
+            socket.port === port &&
+            (address === undefined || socket.address === undefined || socket.address === address),
+        )
+        .map(({ program, pid }) => ({ program, pid, unit: pid === undefined ? undefined : units.get(pid) })),
     );
   }
 

@@ -21,8 +21,29 @@ export interface Services {
   /** Makes the service manager reload its unit files. Running services are not affected. */
   reread(): Promise<void>;
 
+  /** Who listens on ports, in their order: empty for a port on which no program listens. */
+  listeners(ports: readonly ServedPort[]): Promise<readonly (readonly PortHolder[])[]>;
+
   /** Calls back when services have started or ended, whatever the cause. Returns a function that ends the watch. */
   watch(changed: (names: readonly string[]) => void): () => void;
+}
+
+/** A port, and the services that should listen on it. */
+export interface ServedPort {
+  readonly protocol: 'TCP' | 'UDP';
+  readonly port: number;
+  /** Undefined for all addresses. */
+  readonly address?: string | undefined;
+  readonly units: readonly string[];
+}
+
+/** What has a port open. */
+export interface PortHolder {
+  /** Name of the program; undefined for the kernel. */
+  readonly program: string | undefined;
+  readonly pid: number | undefined;
+  /** The service that the program belongs to, if it is one of a service. */
+  readonly unit: string | undefined;
 }
 
 export interface ServiceState {

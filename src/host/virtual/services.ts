@@ -1,5 +1,5 @@
 import { HostError } from '../ports/index.ts';
-import type { ServiceState, Services } from '../ports/services.ts';
+import type { PortHolder, ServedPort, ServiceState, Services } from '../ports/services.ts';
 import { isFlag, Memory, mapOf, shapeOf } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
 
@@ -22,6 +22,8 @@ export class VirtualServices implements Services {
   readonly #starts = new Map<string, number>();
   readonly #reloads = new Map<string, number>();
   readonly #failed = new Set<string>();
+  readonly #occupied = new Map<string, PortHolder>();
+  readonly #silent = new Set<string>();
   readonly #watchers = new Set<(names: readonly string[]) => void>();
 
   /** `programs` are the units of installed packages. */
@@ -91,6 +93,7 @@ export class VirtualServices implements Services {
 
   async restart(name: string): Promise<void> {
     this.#mustBeInstalled(name, 'restart');
+    this.#silent.delete(name);
     this.#keep(name, { ...this.#stateOf(name), running: true });
     count(this.#starts, name);
   }
@@ -106,6 +109,31 @@ export class VirtualServices implements Services {
 
   async reread(): Promise<void> {
     this.#rereads += 1;
+  }
+
+  /** The services of this machine open no ports. One that runs counts as listening on those that it should listen on. */
+  async listeners(ports: readonly ServedPort[]): Promise<readonly (readonly PortHolder[])[]> {
+    return ports.map(({ protocol, port, units }) => {
+      const other = this.#occupied.get(`${protocol} ${port}`);
+      if (other !== undefined) return [other];
+      // What no installed service serves, the kernel does.
+      if (!units.some((unit) => this.#isInstalled(unit)))
+        return [{ program: undefined, pid: undefined, unit: undefined }];
+      return units
+        .filter((unit) => this.isRunning(unit) && !this.#silent.has(unit))
+        .map((unit) => ({ program: unit, pid: undefined, unit }));
+    });
+  }
+
+  /** Another program has a port from now on; undefined: none has it any more. For tests. */
+  occupy(protocol: ServedPort['protocol'], port: number, holder: PortHolder | undefined): void {
+    if (holder === undefined) this.#occupied.delete(`${protocol} ${port}`);
+    else this.#occupied.set(`${protocol} ${port}`, holder);
+  }
+
+  /** A service that runs stops listening, until it is restarted. For tests. */
+  silence(name: string): void {
+    this.#silent.add(name);
   }
 
   watch(changed: (names: readonly string[]) => void): () => void {

@@ -79,6 +79,21 @@ export function describeServices(hosts: readonly HostUnderTest[]): void {
         assert.equal((await stateOf(services, 'proftpd'))?.running, true);
       });
 
+      test('who listens on a port is known while the service runs', async (t) => {
+        const { services } = await start(t);
+        const before = await stateOf(services, 'proftpd');
+        finallyOf(t, () => (before?.running === true ? services.start('proftpd') : services.stop('proftpd')));
+        const look = () =>
+          services.listeners([
+            { protocol: 'TCP', port: 21, units: ['proftpd'] },
+            { protocol: 'UDP', port: 21, units: ['proftpd'] },
+          ]);
+        await services.start('proftpd');
+        assert.equal((await look())[0]?.[0]?.unit, 'proftpd');
+        await services.stop('proftpd');
+        assert.deepEqual(await look(), [[], []]);
+      });
+
       test('a new unit file takes effect after a reload of the service manager, and may change while the service runs', async (t) => {
         const { files, services } = await start(t);
         const name = 'holdfast-contract';

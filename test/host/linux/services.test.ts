@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -119,6 +119,56 @@ describe('services', () => {
     assert.equal(smbd('inactive'), 'smbd');
     assert.equal(smbd('active'), 'smbd');
     assert.equal(smbd('active'), undefined);
+  });
+
+  test('who listens on a port is read from ss, and its service from the control group of the process', async (t) => {
+    const root = scratchFolder(t);
+    const inService: Readonly<Record<number, string>> = {
+      71: '0::/system.slice/ssh.service\n',
+      80: '0::/user.slice/user-0.slice/session-1.scope\n',
+      90: '0::/system.slice/system-holdfast.slice/tftpd-hpa.service/payload\n',
+    };
+    for (const [pid, text] of Object.entries(inService)) {
+      mkdirSync(join(root, 'proc', pid), { recursive: true });
+      writeFileSync(join(root, 'proc', pid, 'cgroup'), text);
+    }
+    const { runner } = recordedRunner({
+      'ss --no-header --listening --numeric --tcp --udp --processes': {
+        stdout: [
+          'udp   UNCONN 0      0      0.0.0.0:69  0.0.0.0:*    users:(("in.tftpd",pid=90,fd=4))',
+          'tcp   LISTEN 0      128    0.0.0.0:22  0.0.0.0:*    users:(("sshd",pid=71,fd=3))',
+          'tcp   LISTEN 0      128       [::]:22     [::]:*    users:(("sshd",pid=71,fd=4))',
+          'tcp   LISTEN 0      64           *:2049      *:*    ',
+          'tcp   LISTEN 0      5      127.0.0.53%lo:21 0.0.0.0:* users:(("nc",pid=80,fd=3),("nc",pid=81,fd=3))',
+          'tcp   LISTEN 0      5      [::1]:873 [::]:* users:(("gone",pid=99,fd=3))',
+          '',
+        ].join('\n'),
+      },
+    });
+    const asked = (protocol: 'TCP' | 'UDP', port: number, address?: string) => ({ protocol, port, address, units: [] });
+    const sshd = { program: 'sshd', pid: 71, unit: 'ssh' };
+    assert.deepEqual(
+      await new LinuxServices({ runner, root }).listeners([
+        asked('UDP', 69),
+        asked('TCP', 69),
+        asked('TCP', 22),
+        asked('TCP', 2049),
+        asked('TCP', 21),
+        asked('TCP', 21, '192.0.2.7'),
+        asked('TCP', 22, '192.0.2.7'),
+        asked('TCP', 873, '::1'),
+      ]),
+      [
+        [{ program: 'in.tftpd', pid: 90, unit: 'tftpd-hpa' }],
+        [],
+        [sshd, sshd],
+        [{ program: undefined, pid: undefined, unit: undefined }],
+        [{ program: 'nc', pid: 80, unit: undefined }],
+        [],
+        [sshd, sshd],
+        [{ program: 'gone', pid: 99, unit: undefined }],
+      ],
+    );
   });
 
   test('a service that did not start does not start at the next boot either', async () => {
