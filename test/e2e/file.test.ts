@@ -145,6 +145,37 @@ user:
   assert.equal(engine.revisions(1)[0]?.number, before);
 });
 
+test('a file joins a domain together with other changes, or changes nothing, and a file leaves it', async () => {
+  await using one = await nas();
+  const { api, host } = one;
+  const file = (enable: boolean, group: string) => `holdfast: 1
+group: { ${group}: {} }
+directory/ad:
+  { enable: ${enable}, domainname: corp.example.com, bindname: Administrator, bindpw: { env: BIND } }
+`;
+  const before = await exported(api);
+  const [wrong, ...others] = await refused(api, file(true, 'family'), { secrets: { 'env:BIND': 'wrong' } });
+  assert.deepEqual(others, []);
+  assert.match(
+    wrong ?? '',
+    /^site\.yaml:3: directory\/ad: The domain corp\.example\.com refused the account Administrator/,
+  );
+  assert.equal(await exported(api), before);
+  assert.equal(await host.domain.membership(), undefined);
+
+  const secrets = { 'env:BIND': 'domain secret' };
+  const plan = await api.post(`${root}/apply?plan=true`, bodyOf(file(true, 'family'), { secrets }));
+  assert.match(plan.text, /"join the domain corp\.example\.com"/);
+  assert.equal(await host.domain.membership(), undefined);
+  const joined = await apply(api, file(true, 'family'), { secrets });
+  assert.deepEqual(whatOf(joined), ['create group family', 'change directory/ad ']);
+  assert.equal((await host.domain.membership())?.domain, 'corp.example.com');
+  assert.deepEqual(whatOf(await apply(api, file(true, 'family'), { secrets })), []);
+  await apply(api, file(false, 'friends'), { secrets });
+  assert.equal(await host.domain.membership(), undefined);
+  assert.match(await exported(api), /^ {2}friends:$/m);
+});
+
 test('two files are merged, and what both define is refused', async () => {
   await using one = await nas();
   const { api } = one;

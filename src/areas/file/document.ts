@@ -41,6 +41,7 @@ function recordsOf(exporting: Exporting, kind: Kind): Members {
   const { state, fresh, full, onlyAdds = false } = exporting;
   const first = fresh.of(kind);
   const present = [...state.of(kind).values()].flatMap((record) => {
+    if (record.isOfJails === true) return [];
     const body = bodyOf(exporting, kind, record);
     // What is as on every new system is left out, and so are objects of the host that are only there.
     const isUsual = first.has(record.key) || kind.name === 'disk' || isRoot(kind, record);

@@ -47,6 +47,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   'plugins/plugins': 'they are installed from bundles',
   'directoryservice/kerberosprincipal': 'they follow from the keytabs',
   'storage/volume_import': 'pools are asserted, never made',
+  'storage/volume/{vol}/datasets': 'they are those of storage/dataset',
   'storage/snapshot': 'snapshots are data',
   'storage/permission': 'permissions are data of the volume',
   'system/alert': 'alerts are facts',

@@ -18,6 +18,8 @@ export interface FileRecord {
   readonly values: Values;
   /** Path for changing and removing it, below the root of the document's API. */
   readonly path: string;
+  /** Whether jails have made it, so that an export does not mention it. */
+  readonly isOfJails?: boolean;
 }
 
 /** Where records come from: the configuration, a draft of it, or that of the fresh system. */
@@ -199,7 +201,10 @@ function hostedRecords(kind: HostedKind, world: World): readonly Omit<FileRecord
       );
       const keys = Object.fromEntries(kind.keyFields.map((wire) => [wire, answer[wire]]));
       const path = `${resource.path.replace('{vol}', encoded(pool ?? ''))}/${encoded(name)}/`;
-      return { id: undefined, values: { ...values, ...keys, ...(pool !== undefined && { name: whole }) }, path };
+      return {
+        ...{ id: undefined, path, isOfJails: isOfJails(world, whole) },
+        values: { ...values, ...keys, ...(pool !== undefined && { name: whole }) },
+      };
     });
   });
 }
@@ -224,6 +229,17 @@ function madeWith({ facts }: World, name: string): Values {
 function isInherited({ facts }: World, name: string, wire: string): boolean {
   const inherited: readonly string[] = facts.storage.datasets.get(name)?.inherited ?? [];
   return inherited.includes(wire);
+}
+
+/**
+ * Whether a dataset is a template, a bundle of plugins, a jail made of a template, or below one. A jail that a factory
+ * reset has forgotten is known by its origin. On another machine, an empty dataset of that name would be in the way of
+ * the jail.
+ */
+function isOfJails(world: World, name: string): boolean {
+  const origin = world.facts.storage.datasets.get(name)?.origin ?? '';
+  if (/^\.(?:template|bundle)-\d+$/.test(lastElement(name)) || /\/\.template-\d+@/.test(origin)) return true;
+  return name.includes('/') && isOfJails(world, parentOf(name));
 }
 
 /** Where a new object of the host is made, and the name that the request gives it. */
