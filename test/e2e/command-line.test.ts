@@ -151,6 +151,15 @@ test('another appliance by a context, whose key has fewer rights', async () => {
   assert.match(await shell.does('list key -c name --context local'), /watch/);
   assert.equal(await shell.does('list pool'), '');
   assert.match(await shell.fails(4, 'create share/smb media --path /mnt/tank/x'), /lacks the permission/);
+  assert.match(await shell.fails(4, 'login --key wrong'), /^holdfast: nas refused the key\. Nothing was changed\.\n$/);
+  assert.equal(await shell.does('list pool'), '');
+  const wider = objectIn(await shell.does('create key team --role administrator -o json --context local'));
+  shell.stdin = `${String(wider['key'])}\n`;
+  assert.equal(await shell.does('login nas'), 'nas accepts the key.\n');
+  await shell.does('create group friends');
+  await shell.does('delete key team --yes=team --context local');
+  assert.match(await shell.fails(4, 'list pool'), /nas refused the credential\. .*give it with: holdfast login nas\./);
+  assert.match(await shell.fails(3, 'login other --key x'), /There is no context "other"/);
   await shell.does('context use local');
   await shell.does('create group team');
   await shell.does('context remove nas');

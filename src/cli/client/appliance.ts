@@ -217,7 +217,7 @@ export function errorOf(
   if (status === 401)
     return new CommandError(
       exits.notAllowed,
-      `${connection.title} refused the credential. Make a key with: holdfast create key NAME --role ROLE; and add it with: holdfast context add.`,
+      `${connection.title} refused the credential. Make a key with: holdfast create key NAME --role ROLE; and give it with: holdfast login ${connection.title}.`,
       value,
     );
   const issues = Object.entries(sentencesIn(value)).filter(([, text]) => isSentence(text));

@@ -147,6 +147,7 @@ export const furtherCommands: readonly (readonly [string, string])[] = [
   ['confirm', 'keep a change that is reverted otherwise'],
   ['api METHOD PATH [JSON]', 'any request of the interface'],
   ['context [list|add|use|remove]', 'other appliances: their addresses, keys and certificates'],
+  ['login [CONTEXT] [--key @FILE]', 'another key for an appliance, which has to accept it'],
   ['completion bash|zsh|fish', 'completion for a shell'],
 ];
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isObject } from '../../lib/json.ts';
 import { quote } from '../../lib/text.ts';
 import { ownInterface } from './appliance.ts';
-import { fingerprintOf } from './connection.ts';
+import { fingerprintOf, remoteConnection } from './connection.ts';
 import { readContexts, writeContexts } from './contexts.ts';
 import { CommandError, type Exit, exits, usage } from './failure.ts';
 import { followJob } from './jobs.ts';
@@ -167,16 +167,38 @@ export async function contexts(
     );
   const fingerprint =
     url.protocol === 'https:' ? await fingerprintFor(terminal, address, options.fingerprint) : undefined;
-  const key =
-    options.key === undefined
-      ? terminal.asks
-        ? await terminal.question(`Key for ${name}: `)
-        : textOf('@-', terminal)
-      : textOf(options.key, terminal);
-  const remote = { address: url.origin, key: key.trim(), ...(fingerprint === undefined ? {} : { fingerprint }) };
+  const key = await keyFor(name, terminal, options.key);
+  const remote = { address: url.origin, key, ...(fingerprint === undefined ? {} : { fingerprint }) };
   writeContexts(environment, { current: known.current ?? name, contexts: { ...known.contexts, [name]: remote } });
   terminal.out(`Added the context ${name}.${known.current === undefined ? ' Commands are for it now.' : ''}\n`);
   return exits.done;
+}
+
+/** `holdfast login [CONTEXT]`: another key for an appliance, which is stored if the appliance accepts it. */
+export async function login(
+  { terminal, given }: Omit<Calling, 'appliance'>,
+  options: { readonly key: string | undefined },
+): Promise<Exit> {
+  const { environment } = terminal;
+  const known = readContexts(environment);
+  const name = given.words[1] ?? known.current;
+  const remote = name === undefined ? undefined : known.contexts[name];
+  if (name === undefined)
+    throw usage('Expected the name of a context: holdfast login NAME. Commands for this machine need no key.');
+  if (remote === undefined)
+    throw new CommandError(exits.notFound, `There is no context ${quote(name)}. See: holdfast context list`);
+  const renewed = { ...remote, key: await keyFor(name, terminal, options.key) };
+  const { status, value } = await remoteConnection(name, renewed).send('GET', `${ownInterface}/daemon`);
+  // What the key may do is decided by each request.
+  if (status === 401) throw new CommandError(exits.notAllowed, `${name} refused the key. Nothing was changed.`, value);
+  writeContexts(environment, { ...known, contexts: { ...known.contexts, [name]: renewed } });
+  terminal.out(`${name} accepts the key.\n`);
+  return exits.done;
+}
+
+async function keyFor(name: string, terminal: Terminal, option: string | undefined): Promise<string> {
+  if (option !== undefined) return textOf(option, terminal).trim();
+  return (terminal.asks ? await terminal.question(`Key for ${name}: `) : textOf('@-', terminal)).trim();
 }
 
 async function fingerprintFor(terminal: Terminal, address: string, expected: string | undefined): Promise<string> {

@@ -8,7 +8,7 @@ import { type Connection, localConnection, remoteConnection } from './connection
 import { readContexts } from './contexts.ts';
 import { explain, helpFor } from './explain.ts';
 import { CommandError, type Exit, exits, usage } from './failure.ts';
-import { callApi, confirm, contexts, followEvents, revert, showJob } from './further.ts';
+import { callApi, confirm, contexts, followEvents, login, revert, showJob } from './further.ts';
 import { runCommand } from './records.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -64,6 +64,7 @@ const flagField = (name: string): FieldWords => ({ ...plainText(name), kind: 'bo
 const extraFields: Readonly<Record<string, readonly FieldWords[]>> = {
   events: [plainText('kind'), plainText('resource'), plainText('after')],
   context: [plainText('key'), plainText('fingerprint')],
+  login: [plainText('key')],
   export: [flagField('full'), plainText('secrets')],
   diff: [plainText('file'), flagField('prune'), plainText('name')],
   apply: [plainText('file'), flagField('prune'), plainText('name'), plainText('token')],
@@ -101,6 +102,7 @@ async function run(argv: readonly string[], client: Client): Promise<Exit> {
   const ofField = (name: string) => given.fields.get(name)?.at(-1);
   if (verb === 'context')
     return contexts({ terminal, given }, { key: ofField('key'), fingerprint: ofField('fingerprint') });
+  if (verb === 'login') return login({ terminal, given }, { key: ofField('key') });
   const context = given.options.get('context');
   if (verb === 'doctor') return examine(client, vocabulary, given);
   const known: { readonly resource: ResourceWords; readonly command: CommandWords } | undefined = own.has(verb)
