@@ -12,7 +12,8 @@ import { blocksOf, follow, Shell } from '../support/guide.ts';
 
 test('docs/file.md: the commands do what it shows', async () => {
   const page = await readFile(new URL('../../docs/file.md', import.meta.url), 'utf8');
-  const [guide = ''] = /^## Git as the backup of an appliance$.*?(?=^## )/ms.exec(page) ?? [];
+  const [guide = ''] = /^## In an editor$.*?(?=^## What is not in the file)/ms.exec(page) ?? [];
+  assert.match(guide, /^## Git as the backup of an appliance$/m);
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-file-'));
   await using nas = await appliance();
   await nas.api.expect(201, 'POST', 'storage/volume/', {
@@ -45,10 +46,7 @@ test('docs/file.md: the commands do what it shows', async () => {
 test('every resource of the document that people have a name for is in the file, or left out for a reason', () => {
   const kinds = new Set(kindsOf(catalogue).map(({ resource }) => resource.path));
   const missing = catalogue.filter(
-    ({ path, shortName }) =>
-      shortName !== undefined &&
-      !kinds.has(path) &&
-      !Object.hasOwn(leftOut, path),
+    ({ path, shortName }) => shortName !== undefined && !kinds.has(path) && !Object.hasOwn(leftOut, path),
   );
   assert.deepEqual(
     missing.map(({ path }) => path),

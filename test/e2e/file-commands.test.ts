@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { catalogue, management } from '../../src/areas/index.ts';
 import { exits } from '../../src/cli/client/failure.ts';
 import { runClient } from '../../src/cli/client/main.ts';
@@ -147,9 +148,17 @@ test('secrets are read from files and variables where the command is given', asy
 
 test('an apply that is not confirmed in time is taken back', async () => {
   await using place = await Place.open();
+  const provisional = () => place.nas.engine.provisional;
   const file = place.write('site.yaml', 'holdfast: 1\nnetwork: { domain: other.example.com }\n');
   assert.match(await place.run(exits.done, 'apply', '-f', file, '--confirm-within', '60'), /holdfast confirm/);
-  assert.equal(place.nas.engine.provisional?.title, 'apply the file site.yaml');
+  assert.equal(provisional()?.title, 'apply the file site.yaml');
   await place.run(exits.done, 'confirm');
-  assert.equal(place.nas.engine.provisional, undefined);
+  assert.equal(provisional(), undefined);
+  const domain = async () => (await place.nas.api.expect(200, 'GET', 'network/globalconfiguration/'))['gc_domain'];
+  assert.equal(await domain(), 'other.example.com');
+  place.write('site.yaml', 'holdfast: 1\nnetwork: { domain: third.example.com }\n');
+  await place.run(exits.done, 'apply', '-f', file, '--confirm-within', '1');
+  assert.equal(provisional()?.title, 'apply the file site.yaml');
+  while (provisional() !== undefined) await wait(50);
+  assert.equal(await domain(), 'other.example.com');
 });
