@@ -12,6 +12,7 @@ import { isObject } from '../src/lib/json.ts';
 import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
 import { password } from './processes.ts';
+import { longestTurn } from './turns.ts';
 
 const datasets = Number(process.argv[2] ?? 1000);
 const disks = Number(process.argv[3] ?? 100);
@@ -48,30 +49,6 @@ function manyOf(dataset: unknown): readonly unknown[] {
     ...dataset,
     ...{ name: `tank/d${n}`, guid: String(Number(10n ** 15n) + n) },
   }));
-}
-
-/**
- * The longest turn of the event loop while the work runs, in milliseconds of processor time of this thread: other programs
- * may have the processor meanwhile.
- */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-  const used = () => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1000;
-  };
-  let longest = 0;
-  let last = used();
-  let isOver = false;
-  const turn = () => {
-    const now = used();
-    longest = Math.max(longest, now - last);
-    last = now;
-    if (!isOver) setImmediate(turn);
-  };
-  setImmediate(turn);
-  await work();
-  isOver = true;
-  return longest;
 }
 
 const shown = (values: readonly number[]) => {

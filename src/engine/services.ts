@@ -226,8 +226,8 @@ export interface History {
   series(): ReadonlyMap<string, number>;
   /** The last values, by the name of the series. */
   readonly latest: ReadonlyMap<string, number>;
-  /** What is known of these series, in spans; a span without a measurement is missing. */
-  read(series: readonly string[], span: HistorySpan): readonly HistoryRow[];
+  /** What is known of these series, in spans; a span without a measurement is missing. Read in slices. */
+  read(series: readonly string[], span: HistorySpan): Promise<readonly HistoryRow[]>;
   /** The milliseconds of the spans that are kept for such a request. */
   tierOf(from: number, step: number): { readonly step: number };
 }

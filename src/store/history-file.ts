@@ -27,6 +27,9 @@ const mostNames = 10_000;
 /** Pages of 4 KiB: 160 MiB, which the rows of so many series do not reach. */
 const mostPages = 40_960;
 
+/** Rows that one statement reads: of so many series, that takes a few milliseconds. */
+const rowsAtOnce = 30;
+
 const day = 86_400_000;
 /** Bytes of the tally of one series: two integers of 32 bits and three numbers of 64. */
 const entry = 32;
@@ -95,22 +98,30 @@ export class HistoryFile implements HistoryStore {
     });
   }
 
-  read({ number }: Tier, from: number, to: number, series: ReadonlySet<string>): readonly HistoryRow[] {
-    return this.#tolerant(() => {
-      const found: HistoryRow[] = [];
-      const wanted = new Map<number, string>();
-      const statement = this.#opened().prepare(
-        'SELECT at, tallies FROM rows WHERE tier = ? AND at >= ? AND at < ? ORDER BY at',
-      );
-      for (const name of series) {
-        const id = this.#names.get(name)?.id;
-        if (id !== undefined) wanted.set(id, name);
-      }
-      if (wanted.size === 0) return found;
-      for (const row of statement.iterate(number, from, to))
-        if (isObject(row)) found.push({ at: Number(row['at']), tallies: talliesIn(row['tallies'], wanted) });
-      return found;
-    }, []);
+  *rows({ number }: Tier, from: number, to: number, series: ReadonlySet<string>): Generator<HistoryRow> {
+    for (let next = from; next < to; ) {
+      const page = this.#tolerant(() => this.#page(number, next, to, series), []);
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < rowsAtOnce) return;
+      next = last.at + 1;
+    }
+  }
+
+  /** The first rows of these, as one statement: SQLite refuses to write while a statement is still being read. */
+  #page(tier: number, from: number, to: number, series: ReadonlySet<string>): readonly HistoryRow[] {
+    const statement = this.#opened().prepare(
+      'SELECT at, tallies FROM rows WHERE tier = ? AND at >= ? AND at < ? ORDER BY at LIMIT ?',
+    );
+    const wanted = new Map<number, string>();
+    for (const name of series) {
+      const id = this.#names.get(name)?.id;
+      if (id !== undefined) wanted.set(id, name);
+    }
+    if (wanted.size === 0) return [];
+    return statement
+      .all(tier, from, to, rowsAtOnce)
+      .flatMap((row) => (isObject(row) ? [{ at: Number(row['at']), tallies: talliesIn(row['tallies'], wanted) }] : []));
   }
 
   series(): ReadonlyMap<string, number> {

@@ -81,6 +81,37 @@ test('the history has steps as requested, survives a restart, and misses no minu
   }
 });
 
+test('the last day is by the minute, and requests that would be megabytes are refused', async () => {
+  let at = Date.UTC(2026, 0, 1);
+  // As on a real machine, time passes between two looks at the clock.
+  const now = () => {
+    at += 1;
+    return at;
+  };
+  await using it = await appliance({ keepsHistory: true, now, disks: Array<number>(24).fill(2 * GiB) });
+  await it.app.history.sample();
+  at += 2 * minute;
+  assert.equal(Reflect.get(await history(it, 'series=system/memory&step=60'), 'step'), 60);
+  assert.equal(Reflect.get(await history(it, 'series=system/memory&from=-25h&step=60'), 'step'), 900);
+  const names = (await it.api.list(`${root}/series?limit=1000`)).map(({ series }) => String(series)).slice(0, 20);
+  assert.equal(names.length, 20);
+  const all = `series=${encodeURIComponent(names.join(','))}`;
+  assert.equal((await history(it, all)).series.length, 20);
+  const refused = await it.api.get(`${root}/history?${all}&from=-24h&step=60`);
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /Expected at most 1250 steps of 20 series, got 144[01]/);
+});
+
+test('rows that are stored while a history is read are counted once', async () => {
+  const { clock, one } = await withPool();
+  await using it = one;
+  await samples(it, clock, 200, minute);
+  const read = it.app.history.read(['pool/tank/used'], { from: clock.now() - day, to: clock.now(), step: day });
+  await samples(it, clock, 20, minute);
+  const counted = (await read).reduce((sum, { tallies }) => sum + (tallies.get('pool/tank/used')?.count ?? 0), 0);
+  assert.ok(counted >= 200 && counted <= 220, String(counted));
+});
+
 test('unknown series and times that are none are refused with what was expected', async () => {
   const { clock, one } = await withPool();
   await using it = one;
@@ -94,7 +125,7 @@ test('unknown series and times that are none are refused with what was expected'
     ['series=system/memory&from=-1h&to=-2h', 'from', /before the end/],
     ['series=system/memory&from=-1d&to=9999-01-01', 'to', /Expected a time/],
     ['series=system/memory&step=1', 'step', /60/],
-    ['series=system/memory&from=2026-01-01&to=2031-01-01&step=60', 'step', /at most 5000 steps/],
+    ['series=system/memory&from=2026-01-01&to=2031-01-01&step=60', 'step', /at most 5000 steps of 1 series/],
   ] as const) {
     const { status, json } = await it.api.send('GET', `${root}/history?${query}`);
     assert.equal(status, 400, query);

@@ -26,6 +26,8 @@ function opened(t: TestContext, folder: string) {
   return { file, messages };
 }
 
+const rowsOf = (file: HistoryFile, ...which: Parameters<HistoryFile['rows']>) => [...file.rows(...which)];
+
 const sumOf = (rows: readonly HistoryRow[]) =>
   rows.reduce((sum, { tallies }) => sum + [...tallies.values()].reduce((all, tally) => all + tally.sum, 0), 0);
 
@@ -38,17 +40,17 @@ test('what was added is in every tier, also after a restart', (t) => {
   const { file, messages } = opened(t, folder);
   assert.deepEqual(messages, []);
   assert.deepEqual(file.series(), new Map([['pool/tank/used', begin]]));
-  for (const tier of tiers) assert.equal(sumOf(file.read(tier, 0, begin * 2, used)), 780);
-  assert.equal(file.read(finest, 0, begin * 2, used).length, 40);
+  for (const tier of tiers) assert.equal(sumOf(rowsOf(file, tier, 0, begin * 2, used)), 780);
+  assert.equal(rowsOf(file, finest, 0, begin * 2, used).length, 40);
   assert.deepEqual(
-    file.read(middle, 0, begin * 2, used).map(({ tallies }) => tallies.get('pool/tank/used')),
+    rowsOf(file, middle, 0, begin * 2, used).map(({ tallies }) => tallies.get('pool/tank/used')),
     [
       { count: 15, sum: 105, min: 0, max: 14 },
       { count: 15, sum: 330, min: 15, max: 29 },
       { count: 10, sum: 345, min: 30, max: 39 },
     ],
   );
-  assert.deepEqual(file.read(finest, 0, begin * 2, new Set(['pool/other/used'])), []);
+  assert.deepEqual(rowsOf(file, finest, 0, begin * 2, new Set(['pool/other/used'])), []);
 });
 
 test('each tier keeps its maximum of rows, and the file stops growing', (t) => {
@@ -61,9 +63,9 @@ test('each tier keeps its maximum of rows, and the file stops growing', (t) => {
   days(0, 40);
   const size = statSync(historyFile(folder)).size;
   days(40, 60);
-  assert.equal(file.read(finest, 0, 2 * begin, used).length, finest.rows);
-  assert.equal(file.read(middle, 0, 2 * begin, used).length, middle.rows);
-  assert.equal(file.read(coarsest, 0, 2 * begin, used).length, 120);
+  assert.equal(rowsOf(file, finest, 0, 2 * begin, used).length, finest.rows);
+  assert.equal(rowsOf(file, middle, 0, 2 * begin, used).length, middle.rows);
+  assert.equal(rowsOf(file, coarsest, 0, 2 * begin, used).length, 120);
   assert.ok(statSync(historyFile(folder)).size < size * 1.2);
 });
 
@@ -75,9 +77,9 @@ test('a clock that was wrong for a while does not displace what is measured afte
   file.add(Array.from({ length: 1440 }, (_, index) => rowOf(at(index) + century, 2)));
   file.add([rowOf(at(1500), 3)]);
   file.add([rowOf(at(1500), 4)]);
-  const found = file.read(finest, at(1500), at(1501), used);
+  const found = rowsOf(file, finest, at(1500), at(1501), used);
   assert.deepEqual(found[0]?.tallies.get('pool/tank/used'), { count: 2, sum: 7, min: 3, max: 4 });
-  assert.equal(file.read(finest, 0, 2 * century, used).length, finest.rows);
+  assert.equal(rowsOf(file, finest, 0, 2 * century, used).length, finest.rows);
 });
 
 for (const [what, damage] of [
@@ -111,24 +113,24 @@ for (const [what, damage] of [
     damage(historyFile(folder));
     const { file, messages } = opened(t, folder);
     file.add([rowOf(begin, 1)]);
-    assert.equal(file.read(finest, 0, 2 * begin, used).length, 1);
+    assert.equal(rowsOf(file, finest, 0, 2 * begin, used).length, 1);
     assert.ok(messages.includes('history: the file is damaged, an empty history begins'), messages.join());
     assert.ok(existsSync(`${historyFile(folder)}.damaged`));
     file.close();
     const again = opened(t, folder);
-    assert.equal(again.file.read(finest, 0, 2 * begin, used).length, 1);
+    assert.equal(rowsOf(again.file, finest, 0, 2 * begin, used).length, 1);
   });
 
 test('a file that cannot be opened is no error for readers, and is used as soon as it can be', (t) => {
   const folder = scratchFolder(t);
   const place = `${folder}/later`;
   const { file } = opened(t, place);
-  assert.deepEqual(file.read(finest, 0, begin * 2, used), []);
+  assert.deepEqual(rowsOf(file, finest, 0, begin * 2, used), []);
   assert.throws(() => file.add([rowOf(begin, 1)]));
   rmSync(place, { recursive: true, force: true });
   const { file: other } = opened(t, folder);
   other.add([rowOf(begin, 1)]);
-  assert.equal(other.read(finest, 0, begin * 2, used).length, 1);
+  assert.equal(rowsOf(other, finest, 0, begin * 2, used).length, 1);
 });
 
 test('a process that is killed while it writes leaves a whole file, in which all tiers agree', async (t) => {
@@ -143,7 +145,7 @@ test('a process that is killed while it writes leaves a whole file, in which all
     const { file, messages } = opened(t, folder);
     assert.deepEqual(messages, []);
     const all = new Set(Array.from({ length: 40 }, (_, index) => `disk/${index}/temperature`));
-    const [fine = 0, ...others] = tiers.map((tier) => sumOf(file.read(tier, 0, Number.MAX_SAFE_INTEGER, all)));
+    const [fine = 0, ...others] = tiers.map((tier) => sumOf(rowsOf(file, tier, 0, Number.MAX_SAFE_INTEGER, all)));
     assert.ok(fine >= 51 * 780);
     for (const other of others) assert.equal(other, fine);
   }

@@ -4,8 +4,9 @@ import {
   type HistoryRow,
   type HistoryStore,
   mergedTallies,
-  rolledUp,
+  rollingUp,
   type Tallies,
+  type Tier,
   tallyOf,
   tiers,
 } from '../../engine/declare/history.ts';
@@ -13,6 +14,7 @@ import type { Log } from '../../engine/declare/log.ts';
 import type { World } from '../../engine/declare/resource.ts';
 import type { History, HistorySpan } from '../../engine/services.ts';
 import type { Reading } from '../../host/ports/statistics.ts';
+import { inSlices } from '../../lib/slices.ts';
 import { messageOf } from '../../lib/text.ts';
 import { type Surroundings, valuesOf } from './samples.ts';
 
@@ -43,6 +45,7 @@ export class Recorder implements History {
   #timer: NodeJS.Timeout | undefined;
   #sampling: Promise<void> | undefined;
   #isFailing = false;
+  #timesStored = 0;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
@@ -82,23 +85,30 @@ export class Recorder implements History {
     return known;
   }
 
-  read(series: readonly string[], { from, to, step }: HistorySpan): readonly HistoryRow[] {
+  async read(series: readonly string[], { from, to, step }: HistorySpan): Promise<readonly HistoryRow[]> {
     const wanted = new Set(series);
     // Rows from before the first span are part of none.
     const begin = Math.floor(from / step) * step;
     const tier = this.tierOf(from, step);
-    const stored = this.#parts.store?.read(tier, begin, to, wanted) ?? [];
-    const later = this.#unstored()
-      .filter(({ at }) => at >= begin && at < to)
-      .map(({ at, tallies }) => ({ at, tallies: only(tallies, wanted) }));
-    return rolledUp([...stored, ...later], step);
+    const rows = function* (this: Recorder): Generator<HistoryRow> {
+      yield* this.#parts.store?.rows(tier, begin, to, wanted) ?? [];
+      for (const { at, tallies } of this.#unstored())
+        if (at >= begin && at < to) yield { at, tallies: only(tallies, wanted) };
+    };
+    for (;;) {
+      const times = this.#timesStored;
+      const found = await inSlices(rollingUp(rows.call(this), step));
+      // Rows that were stored meanwhile may be missing, or counted twice. That happens every five minutes at most.
+      if (times === this.#timesStored) return found;
+    }
   }
 
   /** The coarsest tier that has spans of at most `step` and still knows `from`; the coarsest of all for what is older. */
   tierOf(from: number, step: number) {
     const now = this.#parts.now();
-    const fine = tiers.filter((tier) => tier.step <= step && from >= now - tier.rows * tier.step);
-    return fine.at(-1) ?? tiers.find((tier) => from >= now - tier.rows * tier.step) ?? coarsest;
+    // Time passes between a request for the last 24 hours and this, and a day is all that the finest tier has.
+    const knows = (tier: Tier) => from >= now - (tier.rows + 1) * tier.step;
+    return tiers.findLast((tier) => tier.step <= step && knows(tier)) ?? tiers.find(knows) ?? coarsest;
   }
 
   async #take(): Promise<void> {
@@ -131,6 +141,7 @@ export class Recorder implements History {
     if (this.#waiting.length === 0) return;
     try {
       store?.add(this.#waiting);
+      this.#timesStored += 1;
       // Without a store, the last hour is in memory.
       if (store !== undefined) this.#waiting = [];
       if (this.#isFailing) log.info({}, 'history: samples are stored again');

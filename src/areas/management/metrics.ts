@@ -1,20 +1,23 @@
 import { invalid } from '../../engine/declare/errors.ts';
 import { integer, optional, required, text } from '../../engine/declare/fields.ts';
-import { middle } from '../../engine/declare/history.ts';
+import { type HistoryRow, middle } from '../../engine/declare/history.ts';
 import { type OperationCall, operation, section } from '../../engine/declare/operation.ts';
 import { choiceOf, integerOf, listOf, objectOf, orNull, stringOf, timeOf } from '../../engine/declare/schema.ts';
 import type { History, HistorySpan } from '../../engine/services.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import { collected } from '../../lib/slices.ts';
 import { quote } from '../../lib/text.ts';
 import { forecastOf, paceDays } from '../history/forecast.ts';
-import { nameOf, seriesOf, subjects, units } from '../history/series.ts';
+import { nameOf, seriesOf, subjects, type Unit, units } from '../history/series.ts';
 import { keyOf, surroundingsOf } from '../history/surroundings.ts';
 
 const second = 1000;
 const day = 86_400_000;
-/** Points of one series that an answer has if the request names no step, and at most. */
+/** Points of one series that an answer has if the request names no step. */
 const usualPoints = 400;
-const mostPoints = 5000;
+/** Steps of a request, and points of all its series: more would be an answer of megabytes, written in one go. */
+const mostSteps = 5000;
+const mostPoints = 25_000;
 const mostSeries = 50;
 
 const numberOf = (description: string): JsonObject => ({ type: 'number', description, examples: [20.4] });
@@ -97,10 +100,10 @@ export const metrics = section('metrics', 'What was measured, kept for five year
       ),
     }),
     example: { query: { series: 'system/memory', from: '-1h' } },
-    run({ history, query, operations }) {
+    async run({ history, query, operations }) {
       const wanted = readNames(query.series, history);
-      const span = readSpan(query, history, operations.now());
-      const rows = history.read(
+      const span = readSpan(query, { history, now: operations.now(), series: wanted.length });
+      const rows = await history.read(
         wanted.map(({ name }) => name),
         span,
       );
@@ -108,16 +111,7 @@ export const metrics = section('metrics', 'What was measured, kept for five year
         from: timeText(span.from),
         to: timeText(span.to),
         step: span.step / second,
-        series: wanted.map(({ name, unit }) => ({
-          series: name,
-          unit,
-          points: rows.flatMap(({ at, tallies }) => {
-            const tally = tallies.get(name);
-            if (tally === undefined) return [];
-            const { count, sum, min, max } = tally;
-            return [{ at: timeText(at), mean: rounded(sum / count), min: rounded(min), max: rounded(max) }];
-          }),
-        })),
+        series: await collected(answered(wanted, rows)),
       };
     },
   }),
@@ -143,26 +137,42 @@ export const metrics = section('metrics', 'What was measured, kept for five year
   }),
 ]);
 
-function forecasts({ history, engine, operations }: Pick<OperationCall, 'history' | 'engine' | 'operations'>) {
+/** The points of each series, one series after the other. */
+function* answered(wanted: readonly { readonly name: string; readonly unit: Unit }[], rows: readonly HistoryRow[]) {
+  const times = new Map(rows.map(({ at }) => [at, timeText(at)]));
+  for (const { name, unit } of wanted)
+    yield {
+      series: name,
+      unit,
+      points: rows.flatMap(({ at, tallies }) => {
+        const tally = tallies.get(name);
+        if (tally === undefined) return [];
+        const { count, sum, min, max } = tally;
+        return [{ at: times.get(at), mean: rounded(sum / count), min: rounded(min), max: rounded(max) }];
+      }),
+    };
+}
+
+async function forecasts({ history, engine, operations }: Pick<OperationCall, 'history' | 'engine' | 'operations'>) {
   const now = operations.now();
   const { pools } = surroundingsOf(engine.world);
-  return pools.flatMap(({ name, used, size }) => {
-    if (used === undefined || size === undefined) return [];
+  const found: unknown[] = [];
+  for (const { name, used, size } of pools) {
+    if (used === undefined || size === undefined) continue;
     const series = nameOf('pool', name, 'used');
     const span = { from: now - paceDays * day, to: now, step: middle.step * 4 };
-    const points = history.read([series], span).flatMap(({ at, tallies }) => {
+    const points = (await history.read([series], span)).flatMap(({ at, tallies }) => {
       const tally = tallies.get(series);
       return tally === undefined ? [] : [{ at, value: tally.sum / tally.count }];
     });
     const { perDay, days, fullAt } = forecastOf(points, { used, size, now });
-    return [
-      {
-        ...{ pool: name, used, size, days },
-        per_day: perDay === undefined ? null : Math.round(perDay),
-        full_at: fullAt === undefined ? null : timeText(fullAt),
-      },
-    ];
-  });
+    found.push({
+      ...{ pool: name, used, size, days },
+      per_day: perDay === undefined ? null : Math.round(perDay),
+      full_at: fullAt === undefined ? null : timeText(fullAt),
+    });
+  }
+  return found;
 }
 
 function readNames(sent: string, history: History) {
@@ -188,17 +198,22 @@ interface SentSpan {
 }
 
 /** The span that is answered: its steps are as long as the tier needs, and begin at a multiple of their length. */
-function readSpan(sent: SentSpan, history: History, now: number): HistorySpan {
+function readSpan(
+  sent: SentSpan,
+  { history, now, series }: { readonly history: History; readonly now: number; readonly series: number },
+): HistorySpan {
   const from = readTime('from', sent.from, now);
   const to = readTime('to', sent.to, now);
   if (from >= to) throw invalid({ from: [`Expected a time before the end ${timeText(to)}, got ${timeText(from)}.`] });
   const asked = (sent.step ?? Math.max(60, Math.ceil((to - from) / usualPoints / second))) * second;
   const fine = history.tierOf(from, asked).step;
   const step = Math.ceil(asked / fine) * fine;
-  if ((to - from) / step > mostPoints)
+  const steps = Math.ceil((to - from) / step);
+  const most = Math.min(mostSteps, Math.floor(mostPoints / series));
+  if (steps > most)
     throw invalid({
       step: [
-        `Expected at most ${mostPoints} steps, got ${Math.ceil((to - from) / step)}. Send a longer step or a later beginning.`,
+        `Expected at most ${most} steps of ${series} series, got ${steps}. Send a longer step, a later beginning or fewer series.`,
       ],
     });
   return { from: Math.floor(from / step) * step, to, step };

@@ -49,12 +49,22 @@ export function mergedTallies(...all: readonly Tallies[]): Tallies {
 
 /** The same values in spans of `step` milliseconds, the earliest first. */
 export function rolledUp(rows: Iterable<HistoryRow>, step: number): readonly HistoryRow[] {
+  const pieces = rollingUp(rows, step);
+  for (;;) {
+    const { done, value } = pieces.next();
+    if (done === true) return value;
+  }
+}
+
+/** `rolledUp` in pieces of one row, between which the caller may do other work. */
+export function* rollingUp(rows: Iterable<HistoryRow>, step: number): Generator<undefined, readonly HistoryRow[]> {
   const found = new Map<number, Map<string, Tally>>();
   for (const { at, tallies } of rows) {
     const begin = Math.floor(at / step) * step;
     const into = found.get(begin) ?? new Map<string, Tally>();
     found.set(begin, into);
     for (const [name, tally] of tallies) into.set(name, merged(into.get(name), tally));
+    yield;
   }
   return [...found].toSorted(([a], [b]) => a - b).map(([at, tallies]) => ({ at, tallies }));
 }
@@ -63,8 +73,11 @@ export function rolledUp(rows: Iterable<HistoryRow>, step: number): readonly His
 export interface HistoryStore {
   /** Adds to every tier, all or nothing. Throws if that cannot be stored. */
   add(rows: readonly HistoryRow[]): void;
-  /** The rows of a tier whose span begins in [from, to), the earliest first, with only these series. */
-  read(tier: Tier, from: number, to: number, series: ReadonlySet<string>): readonly HistoryRow[];
+  /**
+   * The rows of a tier whose span begins in [from, to), the earliest first, with only these series. They are read a few at a
+   * time, so that the caller may do other work between two of them, adding rows included.
+   */
+  rows(tier: Tier, from: number, to: number, series: ReadonlySet<string>): Iterable<HistoryRow>;
   /** The names of all series, and the day in which each was last added, in milliseconds since 1970. */
   series(): ReadonlyMap<string, number>;
   close(): void;
