@@ -295,7 +295,10 @@ export async function openApp(parts: AppParts): Promise<App> {
   let watch: AlertWatch | undefined;
   let poolBackups: PoolBackups | undefined;
   const requestTimes = new Distribution([0.01, 0.05, 0.1, 0.5, 1, 5, 30]);
-  const jobCounts = new JobCounts(engine.events);
+  const jobCounts = new JobCounts(
+    engine.events,
+    catalogue.map(({ path }) => path),
+  );
   const names = { own: () => machineNames(engine.world), further: parts.names ?? [] };
   const server = buildServer({
     engine,
@@ -333,6 +336,7 @@ export async function openApp(parts: AppParts): Promise<App> {
         {
           ...engine.world,
           ...{ now: now(), version, zone: zone(), condition: engine.condition, jobs: engine.jobs, jobCounts },
+          measured: history.latest,
           ...{ requests: requestTimes, connections: connections.count, eventLoop: eventLoop.report },
         },
         format,

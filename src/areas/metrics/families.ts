@@ -10,6 +10,7 @@ import { nextRun } from '../../engine/declare/schedule.ts';
 import type { Health } from '../../host/ports/zfs.ts';
 import type { Family, Sample } from '../../lib/exposition.ts';
 import { certificate } from '../certificates/certificate.ts';
+import { seriesOf } from '../history/series.ts';
 import { services } from '../services/index.ts';
 import { isOn } from '../services/services.ts';
 import { replicationTask } from '../storage/replication.ts';
@@ -225,6 +226,9 @@ const disks: readonly Metric[] = [
     gauge('smartctl_device_percentage_used', 'Percentage of the rated writes that the disk has used up.'),
     ({ wear }) => wear,
   ),
+  ofHealth(gauge('smartctl_device_power_on_seconds', 'Time that the disk was powered on.', 'seconds'), ({ hours }) =>
+    hours === undefined ? undefined : hours * 3600,
+  ),
   ofHealth(
     gauge('holdfast_disk_bad_sectors', 'Number of sectors that the disk could not read.'),
     ({ badSectors }) => badSectors,
@@ -250,6 +254,14 @@ const configured: readonly Metric[] = [
         labels: { service: service.name },
         value: isRunning === undefined ? undefined : Number(isRunning || waits),
       };
+    },
+  ),
+  each(
+    gauge('holdfast_service_sessions', 'Connections to the TCP ports of a service that is switched on.'),
+    ({ measured }) => measured,
+    ([series, value]) => {
+      const { subject, of: service } = seriesOf(series) ?? {};
+      return { labels: { service }, value: subject === 'service' ? value : undefined };
     },
   ),
   each(
@@ -335,8 +347,8 @@ const daemon: readonly Metric[] = [
   },
   each(
     counter('holdfast_job_failures', 'Number of jobs that failed since the start of the daemon.'),
-    ({ jobCounts }) => jobCounts.counts,
-    ([kind, { failures }]) => ({ labels: { kind }, value: failures }),
+    ({ jobCounts }) => new Set([...jobCounts.kinds, ...jobCounts.counts.keys()]),
+    (kind, { jobCounts }) => ({ labels: { kind }, value: jobCounts.counts.get(kind)?.failures ?? 0 }),
   ),
   {
     ...gauge(

@@ -11,9 +11,16 @@ export interface JobCount {
 export class JobCounts {
   /** By kind. */
   readonly counts = new Map<string, JobCount>();
+  /**
+   * All kinds that there can be. Their failures are counted from zero on: Prometheus notices only a number that grows, and
+   * the first failure of a kind would otherwise be the first number that it sees.
+   */
+  readonly kinds: ReadonlySet<string>;
   readonly #begun = new Map<number, number>();
 
-  constructor(events: Pick<EventBus, 'listen'>) {
+  /** `resources` are the paths of all resources. */
+  constructor(events: Pick<EventBus, 'listen'>, resources: readonly string[]) {
+    this.kinds = new Set(resources.map(jobKind));
     events.listen(({ name, payload }) => {
       if (name === 'job.started') this.#begun.set(payload.id, performance.now());
       if (name !== 'job.ended') return;

@@ -17,6 +17,8 @@ export interface Known extends World {
   readonly condition: Engine['condition'];
   readonly jobs: Pick<Engine['jobs'], 'lastSuccessful' | 'unended'>;
   readonly jobCounts: JobCounts;
+  /** The last values of the history, by the name of the series; they are measured twice a minute. */
+  readonly measured: ReadonlyMap<string, number>;
   /** How long requests took, by route. */
   readonly requests: Distribution;
   readonly connections: number;
