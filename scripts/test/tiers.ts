@@ -95,6 +95,9 @@ const needsOf: Readonly<Record<TierName, readonly string[]>> = {
   pc: ['first start', 'pc image'],
 };
 
+/** Test files on this machine itself, which need a program of Debian instead of the test machine. */
+const scraped = /^test\/lab\/prometheus\./;
+
 /** Test files that start programs of the project as processes, with the bundle of them. */
 const startPrograms = /^test\/(crash\/|e2e\/notices\.)/;
 
@@ -129,6 +132,7 @@ const preparations: readonly Preparation[] = [
     seconds: 45,
     limit: 600,
   },
+  { name: 'prometheus', command: ['lab/prometheus'], needs: [], seconds: 10, limit: 300 },
   { name: 'pc image', command: ['lab/build', 'pc'], needs: ['image'], seconds: 30, limit: 2700 },
 ];
 
@@ -170,7 +174,7 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
       environment: isEnclosed
         ? {}
         : { TMPDIR: scratch, HOLDFAST_TEST_RUN: scratch, ...(isBundled && { HOLDFAST_TEST_BUNDLE: 'yes' }) },
-      needs: isBundled ? ['bundle'] : needsOf[tier],
+      needs: scraped.test(file) ? ['prometheus'] : isBundled ? ['bundle'] : needsOf[tier],
       load: loads[tier],
       seconds: durations.get(file) ?? unknownSeconds[tier],
       limit: limits[tier],

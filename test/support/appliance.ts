@@ -64,6 +64,8 @@ export interface ApplianceOptions {
   readonly sendsWebhooks?: boolean;
   /** Milliseconds before channels report that a problem ended. */
   readonly settles?: number;
+  /** Milliseconds of computing that are not yet a stall; without it, stalls are not looked for. */
+  readonly longestTurn?: number;
   /** Mail servers whose certificate is not verified. */
   readonly unverifiedMail?: readonly string[];
   /** Whether measurements are kept in the state folder. They are taken by `app.history.sample()` only. */
@@ -105,6 +107,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     ...(options.sendsMail === true && { sendsMail: true }),
     ...(options.sendsWebhooks === true && { sendsWebhooks: true }),
     ...(options.settles !== undefined && { settles: options.settles }),
+    ...(options.longestTurn !== undefined && { longestTurn: options.longestTurn }),
     ...(options.unverifiedMail && { unverifiedMail: options.unverifiedMail }),
     ...(options.limits && { limits: options.limits }),
   });
