@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { isObject } from '../../src/lib/json.ts';
 import type { Api } from '../support/api.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
@@ -171,6 +172,15 @@ directory/ad:
   assert.deepEqual(whatOf(joined), ['create group family', 'change directory/ad ']);
   assert.equal((await host.domain.membership())?.domain, 'corp.example.com');
   assert.deepEqual(whatOf(await apply(api, file(true, 'family'), { secrets })), []);
+  // Joining switches SMB on, so the export of a member says that it is off.
+  await apply(api, 'holdfast: 1\nservice: { smb: { on: false } }\n');
+  const member = await exported(api, '?secrets=sealed');
+  assert.match(member, /^service:\n {2}smb:\n {4}on: false$/m);
+  await api.expect(202, 'POST', 'system/config/factory_restore/', {});
+  while ((await host.domain.membership()) !== undefined) await wait(20);
+  await apply(api, member);
+  assert.equal((await host.domain.membership())?.domain, 'corp.example.com');
+  assert.equal(await exported(api, '?secrets=sealed'), member);
   await apply(api, file(false, 'friends'), { secrets });
   assert.equal(await host.domain.membership(), undefined);
   assert.match(await exported(api), /^ {2}friends:$/m);

@@ -66,13 +66,21 @@ function bodyOf(exporting: Exporting, kind: Kind, { key, values }: FileRecord): 
     if (value === undefined || isGivenByKey(kind, field, key, value)) continue;
     const base = baseOf(kind, field, first);
     const isBase = isDeepStrictEqual(value, base) || (isHosted(kind) && (value === null || value === ''));
-    if (isBase && !full && !(field.isLinked && isWritten)) continue;
+    const isNeeded = (field.isLinked && isWritten) || isSwitchedByDomain(exporting, key, field);
+    if (isBase && !full && !isNeeded) continue;
     if (field.field.secret) {
       if (!isUnset(value)) body[field.name] = secret(purposeOf(kind, field), value);
     } else if (hidesRaw && field.field.raw === true) body[field.name] = { keep: true };
     else body[field.name] = shownAs(field, value, base);
   }
   return body;
+}
+
+/** Whether joining a domain sets the value: it switches SMB on, also where the file means it to be off. */
+function isSwitchedByDomain({ kinds, state }: Exporting, key: string, { wire }: FileField): boolean {
+  if (wire !== 'srv_enable' || key !== 'smb') return false;
+  const domain = kinds.find(({ resource }) => resource.path === 'directoryservice/activedirectory');
+  return domain !== undefined && [...state.of(domain).values()].some(({ values }) => values['ad_enable'] === true);
 }
 
 /** Whether a record with linked fields is not as on a new system. */
