@@ -32,7 +32,9 @@ function migration(database: Buffer) {
       pools: new Set(['tank']),
       machine: { users: [{ name: 'games', uid: 5 }], groups: [{ name: 'games', gid: 60 }] },
       interfaces: new Map([['em0', 'eth0']]),
-      nics: ['eth0'],
+      nics: [
+        { name: 'eth0', kind: '', up: true, carrier: true, mtu: 1500, master: undefined, addresses: ['192.0.2.7/24'] },
+      ],
       disks: [{ id: '{serial}ABC', serial: 'ABC' }],
       withRoot: false,
     },

@@ -22652,6 +22652,71 @@ export interface components {
              */
             remedy: string;
         };
+        /** OldInterface */
+        OldInterface: {
+            /**
+             * @description Name on the old appliance.
+             * @example example
+             */
+            name: string;
+            /**
+             * @description The name that people gave it.
+             * @example example
+             */
+            description: string;
+            /**
+             * @description Hardware address; empty before 12.0, which does not store it.
+             * @example example
+             */
+            mac: string;
+            /**
+             * @description Its addresses.
+             * @example [
+             *       "example"
+             *     ]
+             */
+            addresses: string[];
+            /**
+             * @description The interface here that the request chose for it; empty for none.
+             * @example example
+             */
+            chosen: string;
+            /**
+             * @description The interface here that probably takes its place; empty without a reason for one.
+             * @example example
+             */
+            proposed: string;
+            /**
+             * @description Why that one.
+             * @example example
+             */
+            why: string;
+        };
+        /** InterfaceHere */
+        InterfaceHere: {
+            /**
+             * @description Name.
+             * @example example
+             */
+            name: string;
+            /**
+             * @description Hardware address; empty if it has none.
+             * @example example
+             */
+            mac: string;
+            /**
+             * @description Whether it has a link: yes, no or unknown.
+             * @example example
+             */
+            link: string;
+            /**
+             * @description Its addresses.
+             * @example [
+             *       "example"
+             *     ]
+             */
+            addresses: string[];
+        };
         /** Migration */
         Migration: {
             /**
@@ -22683,6 +22748,37 @@ export interface components {
              *     ]
              */
             left: components["schemas"]["NotMigrated"][];
+            /**
+             * @description Interfaces of the old appliance. Choose one here for each that is carried.
+             * @example [
+             *       {
+             *         "name": "example",
+             *         "description": "example",
+             *         "mac": "example",
+             *         "addresses": [
+             *           "example"
+             *         ],
+             *         "chosen": "example",
+             *         "proposed": "example",
+             *         "why": "example"
+             *       }
+             *     ]
+             */
+            interfaces: components["schemas"]["OldInterface"][];
+            /**
+             * @description Interfaces of this machine.
+             * @example [
+             *       {
+             *         "name": "example",
+             *         "mac": "example",
+             *         "link": "example",
+             *         "addresses": [
+             *           "example"
+             *         ]
+             *       }
+             *     ]
+             */
+            here: components["schemas"]["InterfaceHere"][];
             /**
              * @description Members of the archive that were not read.
              * @example [

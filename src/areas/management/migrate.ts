@@ -1,10 +1,12 @@
 import { invalid } from '../../engine/declare/errors.ts';
 import { flag, freeObject, optional, required, secret, text } from '../../engine/declare/fields.ts';
-import { type OperationCall, operation, section } from '../../engine/declare/operation.ts';
+import { operation, section } from '../../engine/declare/operation.ts';
 import { integerOf, listOf, objectOf, stringOf } from '../../engine/declare/schema.ts';
+import type { Link } from '../../host/ports/network.ts';
 import { kindsOf } from '../file/kinds.ts';
 import { freshSource, State, sourceOf } from '../file/state.ts';
-import { readDatabase } from '../migrate/database.ts';
+import { type OldDatabase, readDatabase } from '../migrate/database.ts';
+import { oldInterfaces } from '../migrate/interfaces.ts';
 import { migrated } from '../migrate/migration.ts';
 import { mostBytes, uploadOf } from '../migrate/upload.ts';
 import { identifierOf } from '../storage/disks.ts';
@@ -16,6 +18,23 @@ const left = objectOf('NotMigrated', {
   record: stringOf('The record of the file that it belongs to, such as share/smb media; empty without one.'),
   reason: stringOf('Why it was not carried, or what to know.'),
   remedy: stringOf('What to do.'),
+});
+
+const oldInterface = objectOf('OldInterface', {
+  name: stringOf('Name on the old appliance.'),
+  description: stringOf('The name that people gave it.'),
+  mac: stringOf('Hardware address; empty before 12.0, which does not store it.'),
+  addresses: listOf(stringOf('An address, as address/bits.'), 'Its addresses.'),
+  chosen: stringOf('The interface here that the request chose for it; empty for none.'),
+  proposed: stringOf('The interface here that probably takes its place; empty without a reason for one.'),
+  why: stringOf('Why that one.'),
+});
+
+const interfaceHere = objectOf('InterfaceHere', {
+  name: stringOf('Name.'),
+  mac: stringOf('Hardware address; empty if it has none.'),
+  link: stringOf('Whether it has a link: yes, no or unknown.'),
+  addresses: listOf(stringOf('An address, as address/bits.'), 'Its addresses.'),
 });
 
 /** An empty database of 11.2, compressed. */
@@ -55,6 +74,8 @@ export const migrate = section('migrate', 'The configuration of an old appliance
       file: stringOf('The proposed file, for file/diff and file/apply.'),
       records: integerOf('Number of records in it.'),
       left: listOf(left, 'What was not carried, and what to know.'),
+      interfaces: listOf(oldInterface, 'Interfaces of the old appliance. Choose one here for each that is carried.'),
+      here: listOf(interfaceHere, 'Interfaces of this machine.'),
       ignored: listOf(stringOf('A name.'), 'Members of the archive that were not read.'),
     }),
     example: { body: { content: example } },
@@ -72,6 +93,9 @@ export const migrate = section('migrate', 'The configuration of an old appliance
       const kinds = kindsOf(engine.resources);
       const { world, freshConfiguration } = engine;
       const { facts } = world;
+      const nics = facts.network.links;
+      const asked = oldInterfaces(old, nics);
+      const interfaces = interfacesOf(body.interfaces, old, nics);
       const found = migrated(
         old,
         kinds,
@@ -79,8 +103,8 @@ export const migrate = section('migrate', 'The configuration of an old appliance
           state: new State(kinds, sourceOf(world)),
           pools: new Set(facts.storage.pools.keys()),
           machine: facts.accounts,
-          interfaces: interfacesOf(body.interfaces, call),
-          nics: facts.network.links.map(({ name }) => name),
+          interfaces,
+          nics,
           disks: facts.disks.map((disk) => ({ id: identifierOf(disk), serial: disk.serial })),
           withRoot: body.root,
         },
@@ -97,6 +121,11 @@ export const migrate = section('migrate', 'The configuration of an old appliance
           ...{ table, row, column, reason, remedy },
           record: kind === undefined ? '' : `${kind.name} ${kind.isSettings ? '' : name}`.trim(),
         })),
+        interfaces: asked.map((one) => ({ ...one, chosen: interfaces.get(one.name) ?? '' })),
+        here: nics.map(({ name, mac = '', carrier, addresses }) => ({
+          ...{ name, mac, addresses },
+          link: carrier === undefined ? 'unknown' : carrier ? 'yes' : 'no',
+        })),
         ignored,
       };
     },
@@ -112,15 +141,28 @@ function bytesOf(field: string, given: string): Buffer {
 
 function interfacesOf(
   given: Readonly<Record<string, unknown>>,
-  { engine }: Pick<OperationCall, 'engine'>,
+  old: OldDatabase,
+  nics: readonly Link[],
 ): ReadonlyMap<string, string> {
-  const names = engine.world.facts.network.links.map(({ name }) => name);
-  for (const [old, name] of Object.entries(given))
+  const names = nics.map(({ name }) => name);
+  const there = [
+    ...oldInterfaces(old, nics).map(({ name }) => name),
+    ...old.rows('network_interfaces').map((row) => row.text('int_interface')),
+  ];
+  const refuse = (sentence: string) => invalid({ interfaces: [sentence] });
+  const chosen = new Map<string, string>();
+  for (const [from, name] of Object.entries(given)) {
     if (typeof name !== 'string' || !names.includes(name))
-      throw invalid({
-        interfaces: [
-          `There is no interface ${JSON.stringify(name)} for ${JSON.stringify(old)}. There is ${names.join(', ')}.`,
-        ],
-      });
-  return new Map(Object.entries(given).map(([old, name]) => [old, String(name)]));
+      throw refuse(
+        `There is no interface ${JSON.stringify(name)} for ${JSON.stringify(from)}. There is ${names.join(', ')}.`,
+      );
+    if (!there.includes(from))
+      throw refuse(
+        `The old appliance has no interface ${JSON.stringify(from)}. It has ${[...new Set(there)].join(', ') || 'none'}.`,
+      );
+    const other = [...chosen].find(([, one]) => one === name)?.[0];
+    if (other !== undefined) throw refuse(`${name} is given for both ${other} and ${from}. Choose one of them.`);
+    chosen.set(from, name);
+  }
+  return chosen;
 }

@@ -60,18 +60,22 @@ class Carrier {
   }
 
   carry(mapping: Mapping): void {
-    const kind = this.#kinds.find(({ resource }) => resource.path === mapping.to);
     const rows = this.#old.rows(mapping.table);
+    const kindFor = (row: Row) => this.#kindAt(mapping.toFor?.(row) ?? mapping.to);
     if (mapping.isSecondReading === true) {
-      for (const row of rows) this.#readAgain(mapping, kind, row);
+      for (const row of rows) this.#readAgain(mapping, kindFor(row), row);
       return;
     }
     // Failed upgrades have left further rows of settings. The old appliance took the last one.
     const last = rows.at(-1);
     for (const row of rows) {
-      if (mapping.isSettings === true && row !== last) this.#settle(row, 'no meaning');
-      else this.#row(mapping, kind, row);
+      if (mapping.isState === true || (mapping.isSettings === true && row !== last)) this.#settle(row, 'no meaning');
+      else this.#row(mapping, kindFor(row), row);
     }
+  }
+
+  #kindAt(path: string | undefined): Kind | undefined {
+    return this.#kinds.find(({ resource }) => resource.path === path);
   }
 
   nameUnknown(known: ReadonlySet<string>): void {
@@ -149,7 +153,7 @@ class Carrier {
       );
       return;
     }
-    const key = kind === undefined ? '' : this.#add(kind, row, values);
+    const key = kind === undefined ? '' : this.#add(kind, row, values, mapping.key?.(row, this.#target));
     for (const [column, outcome] of outcomes) this.account.set(cellName(row, column), outcome);
     for (const { column, why: reason } of left) this.#leave(row, column, kind, key, reason);
     for (const { column = '', ...remark } of mapping.remarks?.(row, this.#target) ?? [])
@@ -205,10 +209,10 @@ class Carrier {
     return stay(sentence, `Set ${found.name} by hand, if the default does not suit you.`);
   }
 
-  #add(kind: Kind, row: Row, values: Readonly<Record<string, unknown>>): string {
+  #add(kind: Kind, row: Row, values: Readonly<Record<string, unknown>>, given: string | undefined): string {
     const records = this.records.get(kind) ?? new Map<string, FileRecord>();
     this.records.set(kind, records);
-    const base = kind.isSettings ? 'unnamed' : keyFrom(kind, values);
+    const base = given ?? (kind.isSettings ? 'unnamed' : keyFrom(kind, values));
     let key = base;
     for (let n = 2; records.has(key) && !kind.isSettings; n += 1) key = `${base}~${n}`;
     const before = kind.isSettings ? records.get(key)?.values : undefined;

@@ -1,5 +1,6 @@
 /** Directory services. None is switched on: a machine joins a domain with the password of an administrator. */
-import type { Row } from './database.ts';
+import { isObject } from '../../lib/json.ts';
+import type { OldDatabase, Row } from './database.ts';
 import { becomes, keyIn, type Mapping, nothing, part, sames, stay, stays, type Target } from './mapping.ts';
 
 const realms = 'directoryservice_kerberosrealm';
@@ -71,7 +72,7 @@ const domain: Mapping = {
     ...sames('ad_use_default_domain', 'ad_allow_dns_updates', 'ad_disable_freenas_cache', 'ad_userdn', 'ad_groupdn'),
     ...sames('ad_site', 'ad_dcname', 'ad_gcname', 'ad_timeout', 'ad_dns_timeout'),
     ad_ssl: becomes('ad_ssl', (row) => row.text('ad_ssl').toLowerCase() || undefined),
-    ad_idmap_backend: becomes('ad_idmap_backend', (row) => row.text('ad_idmap_backend').toLowerCase() || undefined),
+    ad_idmap_backend: part,
     ad_nss_info: becomes('ad_nss_info', (row) => row.text('ad_nss_info') || undefined),
     ad_ldap_sasl_wrapping: becomes('ad_ldap_sasl_wrapping', (row) => {
       const given = row.text('ad_ldap_sasl_wrapping');
@@ -91,6 +92,7 @@ const domain: Mapping = {
     ad_netbiosalias: nothing('the alias of the SMB service is that of the machine'),
     ad_enable: part,
   },
+  values: (_row, { old }) => ({ ad_idmap_backend: backendFor(1, old) }),
 };
 
 const ldap: Mapping = {
@@ -105,10 +107,7 @@ const ldap: Mapping = {
     ldap_hostname: becomes('ldap_hostname', (row) => row.text('ldap_hostname').split(/[\s,]+/)[0]),
     ldap_ssl: becomes('ldap_ssl', (row) => row.text('ldap_ssl').toLowerCase() || undefined),
     ldap_schema: becomes('ldap_schema', (row) => row.text('ldap_schema').toLowerCase() || undefined),
-    ldap_idmap_backend: becomes(
-      'ldap_idmap_backend',
-      (row) => row.text('ldap_idmap_backend').toLowerCase() || undefined,
-    ),
+    ldap_idmap_backend: part,
     ldap_certificate_id: becomes('ldap_certificate', authorityOf),
     ldap_kerberos_realm_id: becomes('ldap_kerberos_realm', keyIn(realms)),
     ldap_kerberos_principal_id: principalChoice,
@@ -120,6 +119,7 @@ const ldap: Mapping = {
     ldap_netbiosname_b: stays('It is the name of a second node.', 'Nothing.'),
     ldap_enable: part,
   },
+  values: (_row, { old }) => ({ ldap_idmap_backend: backendFor(2, old) }),
 };
 
 const nis: Mapping = {
@@ -146,33 +146,27 @@ const types: Readonly<Record<string, number>> = {
   DS_TYPE_DEFAULT_DOMAIN: 5,
 };
 
+const ownColumns: readonly string[] = [
+  ...['range_low', 'range_high', 'schema_mode', 'unix_primary_group', 'unix_nss_info', 'rangesize', 'readonly'],
+  ...['ignore_builtin', 'range_name_map', 'ldap_base_dn', 'ldap_user_dn', 'ldap_url', 'ssl', 'ldap_server'],
+  ...['bind_path_user', 'bind_path_group', 'user_cn', 'cn_realm', 'ldap_domain', 'ldap_user_dn_password'],
+  ...['ldap_realm', 'script'],
+];
+
 /** Numbers of users of a domain follow from these: they must be the same as before. */
 function idmapOf(kind: string): Mapping {
   const domainColumn = `idmap_${kind}_domain_id`;
-  const own: readonly string[] = [
-    ...['range_low', 'range_high', 'schema_mode', 'unix_primary_group', 'unix_nss_info', 'rangesize', 'readonly'],
-    ...['ignore_builtin', 'range_name_map', 'ldap_base_dn', 'ldap_user_dn', 'ldap_url', 'ssl', 'ldap_server'],
-    ...['bind_path_user', 'bind_path_group', 'user_cn', 'cn_realm', 'ldap_domain', 'ldap_user_dn_password'],
-    ...['ldap_realm', 'script'],
-  ];
   return {
     table: `directoryservice_idmap_${kind}`,
     to: `directoryservice/idmap/${kind}`,
     // Opening a form made a row, so most are not in use.
     isUsual: (row, { old }) => {
       const type = typeOf(row, domainColumn);
-      const used =
-        type === 1
-          ? old.rows('directoryservice_activedirectory').at(-1)?.text('ad_idmap_backend')
-          : type === 2
-            ? old.rows('directoryservice_ldap').at(-1)?.text('ldap_idmap_backend')
-            : type === 5
-              ? 'tdb'
-              : undefined;
+      if (type === undefined) return false;
       const newer = old
         .rows(row.table)
         .some((one) => Number(one.id) > Number(row.id) && typeOf(one, domainColumn) === type);
-      return newer || (type !== undefined && used?.toLowerCase() !== kind && !isNamedFor(row, old, kind, domainColumn));
+      return newer || backendFor(type, old) !== kind;
     },
     stays: (row) =>
       typeOf(row, domainColumn) === undefined
@@ -182,7 +176,7 @@ function idmapOf(kind: string): Mapping {
       idmap_ds_type: part,
       idmap_ds_id: part,
       [domainColumn]: part,
-      ...sames(...own.map((one) => `idmap_${kind}_${one}`)),
+      ...sames(...ownColumns.map((one) => `idmap_${kind}_${one}`)),
       [`idmap_${kind}_certificate_id`]: becomes(`idmap_${kind}_certificate`, authorityOf),
     },
     values: (row) => ({ idmap_ds_type: typeOf(row, domainColumn), idmap_ds_id: 1 }),
@@ -194,32 +188,134 @@ function typeOf(row: Row, domainColumn: string): number | undefined {
   return type === 1 || type === 2 || type === 5 ? type : undefined;
 }
 
-function isNamedFor(row: Row, old: Target['old'], kind: string, domainColumn: string): boolean {
-  return old
-    .rows('directoryservice_idmap_domaintobackend')
-    .some(
-      (one) =>
-        one.text('idmap_dtb_domain_id') === row.text(domainColumn) &&
-        one.text('idmap_dtb_idmap_backend').toLowerCase() === kind,
-    );
+/** The kind of id map that a directory uses. Where it is stored depends on the version. */
+function backendFor(type: number, old: OldDatabase): string | undefined {
+  const name = Object.keys(types).find((one) => types[one] === type);
+  const named =
+    old
+      .rows('directoryservice_idmap_domaintobackend')
+      .find((row) => row.text('idmap_dtb_domain_id') === name)
+      ?.text('idmap_dtb_idmap_backend') ||
+    domainRow(name, old)?.text('idmap_domain_idmap_backend') ||
+    (type === 1
+      ? old.rows('directoryservice_activedirectory').at(-1)?.text('ad_idmap_backend')
+      : type === 2
+        ? old.rows('directoryservice_ldap').at(-1)?.text('ldap_idmap_backend')
+        : 'tdb');
+  return named?.toLowerCase() || undefined;
 }
+
+const domainRow = (name: string | undefined, old: OldDatabase) =>
+  old.rows('directoryservice_idmap_domain').find((row) => row.text('idmap_domain_name') === name);
+
+/** From 12.0 on, one table has the id maps of all kinds. */
+const isWhole = (row: Row) => row.has('idmap_domain_range_low');
+const kindIn = (row: Row) => row.text('idmap_domain_idmap_backend').toLowerCase();
+
+function optionsIn(row: Row): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(row.text('idmap_domain_options'));
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Options that the fields here have under the same names. A certificate and a password are named instead. */
+const takenOptions: ReadonlySet<string> = new Set(ownColumns);
 
 const domains: readonly Mapping[] = [
   {
     table: 'directoryservice_idmap_domain',
-    columns: {},
-    isUsual: (row) => !row.has('idmap_domain_range_low'),
-    stays: (row) =>
-      stay(
-        `The numbers of ${row.text('idmap_domain_name')} go from ${row.text('idmap_domain_range_low')} to ${row.text('idmap_domain_range_high')}, by ${row.text('idmap_domain_idmap_backend')}.`,
-        `Set the same: holdfast explain idmap/${row.text('idmap_domain_idmap_backend').toLowerCase()}`,
+    toFor: (row) => (kinds.includes(kindIn(row)) ? `directoryservice/idmap/${kindIn(row)}` : undefined),
+    // 11.3 has only names there, and a new appliance has a row for each directory.
+    isUsual: (row, { old }) => {
+      const type = types[row.text('idmap_domain_name')];
+      const range = `${row.text('idmap_domain_range_low')}-${row.text('idmap_domain_range_high')}`;
+      if (type === 5)
+        return !isWhole(row) || (kindIn(row) === 'tdb' && range === '90000001-100000000' && isWithoutOptions(row));
+      const [table, column] =
+        type === 1 ? ['activedirectory', 'ad_domainname'] : type === 2 ? ['ldap', 'ldap_hostname'] : ['', ''];
+      return (
+        type !== undefined &&
+        (!isWhole(row) || (old.rows(`directoryservice_${table}`).at(-1)?.text(column) ?? '') === '')
+      );
+    },
+    stays: (row) => {
+      const name = row.text('idmap_domain_name');
+      if (types[name] === undefined)
+        return stay(
+          isWhole(row)
+            ? `${name} is a trusted domain. Its accounts had the numbers from ${row.text('idmap_domain_range_low')} to ${row.text('idmap_domain_range_high')}, by ${kindIn(row)}.`
+            : `${name} is a trusted domain, and has no settings here.`,
+          'Files of its accounts keep these numbers. Give them to other accounts: chown.',
+        );
+      return kinds.includes(kindIn(row))
+        ? undefined
+        : stay(
+            `The numbers of ${name} go from ${row.text('idmap_domain_range_low')} to ${row.text('idmap_domain_range_high')}, by ${kindIn(row)}, which does not exist here.`,
+            'Choose a map that gives the same numbers: holdfast set directory/ad --help.',
+          );
+    },
+    columns: {
+      idmap_domain_name: part,
+      idmap_domain_dns_domain_name: nothing('it is the name of the domain in the settings of the directory'),
+      idmap_domain_range_low: part,
+      idmap_domain_range_high: part,
+      idmap_domain_idmap_backend: part,
+      idmap_domain_options: part,
+      idmap_domain_certificate_id: stays(
+        'A certificate cannot be chosen for it.',
+        'The authorities that the system trusts are used: import the authority there.',
       ),
+    },
+    values: (row) => {
+      const kind = kindIn(row);
+      const field = (name: string) => `idmap_${kind}_${name}`;
+      const given = Object.entries(optionsIn(row))
+        .filter(([name, value]) => takenOptions.has(name) && value !== null && !isSecretOption(name))
+        .map(([name, value]) => [
+          field(name),
+          typeof value === 'string' && name === 'ssl' ? value.toLowerCase() : value,
+        ]);
+      return {
+        ...Object.fromEntries(given),
+        idmap_ds_type: types[row.text('idmap_domain_name')],
+        idmap_ds_id: 1,
+        [field('range_low')]: row.number('idmap_domain_range_low'),
+        [field('range_high')]: row.number('idmap_domain_range_high'),
+      };
+    },
+    remarks: (row) => {
+      const names = Object.keys(optionsIn(row)).filter((name) => !takenOptions.has(name) || isSecretOption(name));
+      const text = row.text('idmap_domain_options').trim();
+      const isBroken = !/^(?:|null)$/.test(text) && names.length === 0 && !text.startsWith('{');
+      return names.length === 0 && !isBroken
+        ? []
+        : [
+            {
+              column: 'idmap_domain_options',
+              reason: isBroken ? 'Its options cannot be read.' : `Its options ${names.join(', ')} were not carried.`,
+              remedy: `Look whether you need them: holdfast explain idmap/${kindIn(row)}`,
+            },
+          ];
+    },
   },
   {
     table: 'directoryservice_idmap_domaintobackend',
     columns: { idmap_dtb_domain_id: part, idmap_dtb_idmap_backend: part },
+    stays: (row) =>
+      types[row.text('idmap_dtb_domain_id')] === undefined
+        ? stay(
+            `The trusted domain ${row.text('idmap_dtb_domain_id')} used ${row.text('idmap_dtb_idmap_backend')}.`,
+            'Nothing, unless files belong to its accounts.',
+          )
+        : undefined,
   },
 ];
+
+const isSecretOption = (name: string) => /password/.test(name);
+const isWithoutOptions = (row: Row) => Object.keys(optionsIn(row)).length === 0;
 
 export const directory: readonly Mapping[] = [
   ...[realm, keytab, principal, kerberos, domain, ldap, nis, nt4],

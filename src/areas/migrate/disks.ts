@@ -40,6 +40,8 @@ const disks: Mapping = {
   columns: {
     disk_identifier: part,
     disk_serial: part,
+    disk_passwd: part,
+    ...Object.fromEntries(Object.keys(chosen).map((name) => [name, part])),
     ...Object.fromEntries(seen.map((name) => [name, nothing('it is what the old machine saw')])),
   },
 };

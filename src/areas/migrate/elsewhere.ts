@@ -3,7 +3,7 @@ import type { Row } from './database.ts';
 import { type Mapping, stay } from './mapping.ts';
 
 const state = (...tables: readonly string[]): readonly Mapping[] =>
-  tables.map((table) => ({ table, columns: {}, isUsual: () => true }));
+  tables.map((table) => ({ table, columns: {}, isState: true }));
 
 const without = (table: string, reason: (row: Row) => string, remedy: string): Mapping => ({
   table,
@@ -86,10 +86,46 @@ export const elsewhere: readonly Mapping[] = [
     isUsual: (row) =>
       row.text('sys_pool') === '' || row.text('sys_pool') === 'freenas-boot' || row.text('sys_pool') === 'boot-pool',
   },
-  ...state('system_alert', 'system_alertclasses', 'system_alertdefaultsettings', 'system_update', 'system_backup'),
-  ...state('system_reporting', 'system_support', 'system_filesystem', 'system_keyvalue', 'system_migration'),
-  ...state('system_acmeregistration', 'system_acmeregistrationbody', 'system_truecommand', 'support_support'),
+  {
+    ...without(
+      'system_alertclasses',
+      () => 'It was chosen which alerts are sent, and how often.',
+      'Choose again: docs/notifications.md.',
+    ),
+    isUsual: (row) => /^\s*(?:|\{\s*\})\s*$/.test(row.text('classes')),
+  },
+  {
+    ...without(
+      'system_reporting',
+      (row) => `Statistics were sent to ${row.text('graphite')}, or kept for another time than usual.`,
+      'Let Prometheus read the metrics.',
+    ),
+    isUsual: (row) =>
+      row.text('graphite') === '' &&
+      /^(?:|12)$/.test(row.text('graph_age')) &&
+      /^(?:|1200)$/.test(row.text('graph_points')) &&
+      !row.flag('cpu_in_percentage'),
+  },
+  {
+    ...without(
+      'system_truecommand',
+      () => 'TrueCommand managed the appliance.',
+      'Make a key: holdfast key create --help.',
+    ),
+    isUsual: (row) => !row.flag('enabled'),
+  },
+  {
+    ...without(
+      'vcp_vcenterconfiguration',
+      (row) => `The plug-in for vCenter at ${row.text('vc_ip')} was set up.`,
+      'Remove it there: Holdfast has none.',
+    ),
+    isUsual: (row) => row.text('vc_ip') === '',
+  },
+  ...state('system_alert', 'system_alertdefaultsettings', 'system_update', 'system_backup'),
+  ...state('system_support', 'system_filesystem', 'system_keyvalue', 'system_migration', 'support_support'),
+  ...state('system_acmeregistration', 'system_acmeregistrationbody'),
   ...state('services_rpctoken', 'services_servicemonitor', 'storage_quotaexcess', 'storage_mountpoint'),
   ...state('plugins_configuration', 'plugins_kmod', 'plugins_nullmountpoint', 'services_pluginsjail'),
-  ...state('jails_jailtemplate', 'vcp_vcenterconfiguration', 'vcp_vcenterauxsettings', 'system_failover'),
+  ...state('jails_jailtemplate', 'vcp_vcenterauxsettings', 'system_failover'),
 ];

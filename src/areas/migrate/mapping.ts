@@ -1,4 +1,5 @@
 /** How tables of the old database become records. The files of this folder declare it, one for each area. */
+import type { Link } from '../../host/ports/network.ts';
 import type { State } from '../file/state.ts';
 import type { OldDatabase, Row } from './database.ts';
 
@@ -24,7 +25,7 @@ export interface Target {
   };
   /** Names of network interfaces on this machine by those on the old one. */
   readonly interfaces: ReadonlyMap<string, string>;
-  readonly nics: readonly string[];
+  readonly nics: readonly Link[];
   /** The disks of this machine, with the ids that tests of disks have. */
   readonly disks: readonly { readonly id: unknown; readonly serial: string }[];
   /** Whether root gets the password that it had. */
@@ -69,6 +70,12 @@ export interface Mapping {
   readonly table: string;
   /** Path of the resource whose records the rows become; none if the rows are parts of others. */
   readonly to?: string;
+  /** Where one table has rows for several resources: the path for this row. */
+  readonly toFor?: (row: Row) => string | undefined;
+  /** The key of the record, where no value that can be sent gives it. */
+  readonly key?: (row: Row, target: Target) => string | undefined;
+  /** Whether the table is state of the old appliance, which no other machine could use. */
+  readonly isState?: boolean;
   /** Whether only the row with the highest id counts. */
   readonly isSettings?: boolean;
   /** Whether another mapping of the same table accounts for its columns. */

@@ -1,9 +1,11 @@
 /** Settings of services. Which of them run is decided by people, since the old machine may still be on the network. */
 import type { Row } from './database.ts';
+import { nameHere } from './interfaces.ts';
 import {
   becomes,
   type Column,
   commas,
+  isStay,
   keyIn,
   lower,
   type Mapping,
@@ -132,7 +134,14 @@ const dynamic = settings('dynamicdns', {
     'Set checkip_server and checkip_path.',
     'checkip.dyndns.org:80 /.',
   ),
-  ddns_updateperiod: becomes('ddns_period', (row, _target, column) => row.number(column)),
+  ddns_updateperiod: becomes(
+    'ddns_period',
+    (row, _target, column) =>
+      row.number(column) ??
+      (row.text(column) === ''
+        ? undefined
+        : stay(`The period ${row.text(column)} is not a number of seconds.`, 'Set another one.')),
+  ),
   ddns_fupdateperiod: stays('A forced update does not exist here.', 'Nothing.'),
   ddns_options: stays('The options are of another program.', 'Set the provider and the custom server by hand.'),
 });
@@ -232,13 +241,16 @@ const ssh = settings(
     ssh_bindiface: becomes('ssh_bindiface', (row, target, column) => {
       const names = commas(row, target, column);
       const old = Array.isArray(names) ? names.map(String) : [];
-      const missing = old.filter((name) => !target.interfaces.has(name));
-      if (missing.length > 0)
+      const here = old.map((name) => nameHere(name, target));
+      const why = here.find(isStay);
+      if (why !== undefined) return why;
+      const unmade = here.filter((name) => !target.nics.some((link) => link.name === name));
+      if (unmade.length > 0)
         return stay(
-          `It names the interface ${missing.join(', ')}.`,
-          'Give --interface OLD=NEW for it, and migrate again.',
+          `It names ${unmade.join(', ')}, which this file makes, and SSH is bound to interfaces that exist.`,
+          'Apply the file, and set it then: holdfast set service/ssh --bindiface NAME.',
         );
-      return old.length === 0 ? undefined : old.map((name) => target.interfaces.get(name));
+      return old.length === 0 ? undefined : here;
     }),
     ...lines('ssh_options'),
     ssh_weak_ciphers: stays('It is not a setting here.', 'Use the options, if an old client needs one.', '[]'),

@@ -25,7 +25,11 @@ const settings: Mapping = {
     stg_guihttpsredirect: ofMachine('The redirection to HTTPS', '0', '1'),
     stg_kbdmap: becomes('stg_kbdmap', (row, _target, column) => {
       const [language = ''] = row.text(column).split('.');
-      return /^[a-z]{2}$/.test(language) ? language : undefined;
+      const given = row.text(column);
+      if (/^[a-z]{2}$/.test(language)) return language;
+      return given === ''
+        ? undefined
+        : stay(`The layout ${given} of the keyboard has another name here.`, 'Choose it: holdfast explain system.');
     }),
     ...Object.fromEntries(
       ['wizardshown', 'pwenc_check', 'crash_reporting', 'usage_collection', 'birthday', 'guihttpsprotocols'].map(

@@ -17,7 +17,7 @@ import { collection, type Draft } from '../../engine/declare/resource.ts';
 import { quote } from '../../lib/text.ts';
 import { networkInterface } from './interface.ts';
 import { laggMember } from './lagginterfacemembers.ts';
-import { noSuchNic, vlanName } from './nics.ts';
+import { laggName, noSuchNic, vlanName } from './nics.ts';
 
 const plainName = text({ description: 'Device name, as vlan7.', max: 15 });
 
@@ -44,8 +44,9 @@ export const vlan = collection('network/vlan', {
     vlan_pint: titled(
       'Parent interface',
       required(
+        // The device of an aggregate appears when the change that makes the aggregate is applied.
         onMachine(text({ description: 'Parent interface.', max: 15 }), (name, { network }) =>
-          network.links.some((link) => link.name === name) ? undefined : noSuchNic(name),
+          laggName.test(name) || network.links.some((link) => link.name === name) ? undefined : noSuchNic(name),
         ),
       ),
     ),
@@ -99,7 +100,13 @@ export const vlan = collection('network/vlan', {
     )
       issues.add('vlan_vint', `The interface ${record.vlan_vint} already exists: it was created outside of Holdfast.`);
     if (record.vlan_pint === before?.vlan_pint) return;
-    if (vlanName.test(record.vlan_pint))
+    if (
+      laggName.test(record.vlan_pint) &&
+      view.find(networkInterface, 'int_interface', record.vlan_pint) === undefined &&
+      !facts.network.links.some((link) => link.name === record.vlan_pint)
+    )
+      issues.add('vlan_pint', noSuchNic(record.vlan_pint));
+    else if (vlanName.test(record.vlan_pint))
       issues.add('vlan_pint', `Expected an interface that is not a VLAN, got ${record.vlan_pint}.`);
     else if (view.find(laggMember, 'lagg_physnic', record.vlan_pint) !== undefined)
       issues.add(

@@ -7,7 +7,7 @@ import type { FixedRoute, Link, Medium } from '../ports/network.ts';
 export function readLinks(text: string): readonly Link[] {
   const entries: unknown = JSON.parse(text.trim() === '' ? '[]' : text);
   return (Array.isArray(entries) ? entries : []).filter(isObject).flatMap((entry) => {
-    const { ifname, flags: argv, linkinfo, master, mtu, addr_info } = entry;
+    const { ifname, flags: argv, linkinfo, master, mtu, addr_info, address, permaddr } = entry;
     const flags: readonly unknown[] = Array.isArray(argv) ? argv : [];
     if (typeof ifname !== 'string' || flags.includes('LOOPBACK')) return [];
     const up = flags.includes('UP');
@@ -16,6 +16,8 @@ export function readLinks(text: string): readonly Link[] {
       Object.freeze({
         name: ifname,
         kind,
+        // A member of an aggregate shows the address of the aggregate, and its own apart.
+        ...macOf(permaddr ?? address),
         up,
         // A link that is down does not detect a cable.
         carrier: up ? flags.includes('LOWER_UP') : undefined,
@@ -25,6 +27,12 @@ export function readLinks(text: string): readonly Link[] {
       }),
     ];
   });
+}
+
+function macOf(address: unknown): Pick<Link, 'mac'> {
+  return typeof address === 'string' && /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i.test(address)
+    ? { mac: address.toLowerCase() }
+    : {};
 }
 
 function readAddress({ local, prefixlen, scope }: Readonly<Record<string, unknown>>): readonly string[] {

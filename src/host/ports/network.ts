@@ -68,6 +68,8 @@ export interface Link {
   readonly name: string;
   /** The type of a virtual link: `vlan`, `bond`, `bridge` …; empty for a physical one. */
   readonly kind: string;
+  /** Hardware address, in lower case with colons. */
+  readonly mac?: string | undefined;
   /** Whether it is administratively up. */
   readonly up: boolean;
   /** Whether it has a carrier; undefined when that is unknown. */

@@ -12,12 +12,15 @@ const folder = '/etc/systemd/network';
 const ownLink: Link = Object.freeze({
   name: 'mgmt0',
   kind: '',
+  mac: '02:00:00:00:01:00',
   up: true,
   carrier: true,
   mtu: 1500,
   master: undefined,
   addresses: Object.freeze(['192.0.2.7/24', '2001:db8::7/64']),
 });
+
+const macOf = (number: number) => `02:00:00:00:00:${(number % 256).toString(16).padStart(2, '0')}`;
 
 interface Kept {
   readonly hostname: string;
@@ -32,6 +35,7 @@ const isFixed = shapeOf<Exclude<Medium, 'auto'>>({ speed: isNumber, duplex: oneO
 const isLink = shapeOf<Link>({
   name: isText,
   kind: isText,
+  mac: optional(isText),
   up: isFlag,
   carrier: optional(isFlag),
   mtu: isNumber,
@@ -163,6 +167,7 @@ export class VirtualNetwork implements Network {
     return Object.freeze({
       name,
       kind,
+      ...(kind === '' && { mac: name === ownLink.name ? ownLink.mac : macOf(number) }),
       up,
       carrier: up,
       mtu: Number(first('Link', 'MTUBytes') ?? 1500),

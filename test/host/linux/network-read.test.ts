@@ -23,7 +23,10 @@ test('links are read from iproute2’s output', () => {
         { family: 'inet6', local: 'fe80::1', prefixlen: 64, scope: 'link' },
       ],
     },
-    { ifname: 'lagg0', flags: [], mtu: 9000, linkinfo: { info_kind: 'bond' }, addr_info: [] },
+    {
+      ...{ ifname: 'lagg0', flags: [], mtu: 9000, linkinfo: { info_kind: 'bond' }, addr_info: [] },
+      address: '02:00:00:00:00:0A',
+    },
     {},
   ]);
   assert.deepEqual(readLinks(text), [
@@ -36,7 +39,10 @@ test('links are read from iproute2’s output', () => {
       master: 'lagg0',
       addresses: ['192.0.2.1/24', '2001:db8::1/64'],
     },
-    { name: 'lagg0', kind: 'bond', up: false, carrier: undefined, mtu: 9000, master: undefined, addresses: [] },
+    {
+      ...{ name: 'lagg0', kind: 'bond', up: false, carrier: undefined, mtu: 9000, master: undefined, addresses: [] },
+      mac: '02:00:00:00:00:0a',
+    },
   ]);
 });
 
