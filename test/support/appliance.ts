@@ -72,6 +72,8 @@ export interface ApplianceOptions {
   readonly keepsHistory?: boolean;
   /** Prepares the machine before Holdfast first starts. */
   readonly before?: (machine: VirtualHost) => Promise<void>;
+  /** The port of the loopback; a free one by default. */
+  readonly port?: number;
   /** Wraps the host, for example to inject faults. */
   readonly around?: (host: Host) => Host;
 }
@@ -111,7 +113,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     ...(options.unverifiedMail && { unverifiedMail: options.unverifiedMail }),
     ...(options.limits && { limits: options.limits }),
   });
-  await app.server.listen({ host: '127.0.0.1', port: 0, backlog });
+  await app.server.listen({ host: '127.0.0.1', port: options.port ?? 0, backlog });
   const address = app.server.server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   const close = async () => {

@@ -18,6 +18,19 @@ export function notHeard(): void {
   contact.value = 'lost';
 }
 
+/** Milliseconds between two ticks of a second from which on the computer has slept. A busy one stays below. */
+const asleep = 15_000;
+const sleepers = new Set<() => void>();
+
+/** Calls `listener` when the computer has slept with the page in sight; returns what ends that. */
+export function onWake(listener: () => void): () => void {
+  sleepers.add(listener);
+  return () => void sleepers.delete(listener);
+}
+
 setInterval(() => {
+  const slept = Date.now() - now.value;
   now.value = Date.now();
+  // A page out of sight has a tick a minute. It is read again when it comes into sight.
+  if (slept > asleep && document.visibilityState === 'visible') for (const listener of sleepers) listener();
 }, 1000);

@@ -3,7 +3,7 @@ import { effect, type ReadonlySignal, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Event } from '../../../clients/typescript/src/index.ts';
 import { client } from './client.ts';
-import { contact } from './contact.ts';
+import { contact, onWake } from './contact.ts';
 import { textIn } from './json.ts';
 import { refusalOf } from './problem.ts';
 
@@ -90,7 +90,8 @@ export function touch(...topics: readonly Topic[]): void {
   for (const live of open) if (live.topics.some((one) => topics.some((topic) => one === topic))) live.soon();
 }
 
-function touchAll(): void {
+/** Reads again all that is shown. */
+export function touchAll(): void {
   for (const live of open) live.soon();
 }
 
@@ -113,14 +114,29 @@ export async function follow(stop: AbortSignal): Promise<void> {
       touchAll();
     }
   });
-  const woke = () => document.visibilityState === 'visible' && touchAll();
-  document.addEventListener('visibilitychange', woke);
+  const seen = () => document.visibilityState === 'visible' && touchAll();
+  document.addEventListener('visibilitychange', seen);
+  let connection = new AbortController();
+  // After a sleep the connection may be gone without either side having noticed.
+  const awake = onWake(() => {
+    connection.abort();
+    touchAll();
+  });
+  let after: number | undefined;
   try {
-    for await (const event of client.events({ signal: stop })) touch(...topicsOf(event));
+    while (!stop.aborted) {
+      connection = new AbortController();
+      const signal = AbortSignal.any([stop, connection.signal]);
+      for await (const event of client.events({ signal, after })) {
+        after = event.number;
+        touch(...topicsOf(event));
+      }
+    }
   } catch {
     // What is refused is reported where it was asked for.
   } finally {
     ended();
-    document.removeEventListener('visibilitychange', woke);
+    awake();
+    document.removeEventListener('visibilitychange', seen);
   }
 }

@@ -9,6 +9,7 @@ import { link, type Place, place } from '../base/route.ts';
 import { leave } from '../base/session.ts';
 import { Confirmation } from './confirmation.tsx';
 import { Footer, Notices } from './footer.tsx';
+import { Lost } from './lost.tsx';
 import { Search } from './search.tsx';
 
 type Page = ComponentType<{ place: Place }>;
@@ -80,6 +81,7 @@ export function Shell({ name }: { name: string }) {
         ))}
       </nav>
       <main id="main" tabIndex={-1}>
+        <Lost />
         <Confirmation />
         <Opened place={place.value} />
       </main>
