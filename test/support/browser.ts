@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { buildConsole } from '../../scripts/console.ts';
 import type { ConsoleFiles } from '../../src/http/console.ts';
-import { type Appliance, appliance, rootPassword } from './appliance.ts';
+import { type Appliance, type ApplianceOptions, appliance, rootPassword } from './appliance.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -23,12 +23,17 @@ export interface Visited extends AsyncDisposable {
 
 /**
  * An appliance with pools, datasets, a share and a task, with the history in the new folder `measured` if there is one; or
- * the one whose state is in `folder`, as it is.
+ * the one whose state is in `folder`, as it is. An empty folder is an empty machine.
  */
-export async function visited(folder?: string, measured?: string): Promise<Visited> {
+export async function visited(
+  folder?: string,
+  measured?: string,
+  machine: Pick<ApplianceOptions, 'disks' | 'directories'> = {},
+): Promise<Visited> {
   const files = await buildConsole();
   const box = await appliance({
     console: files,
+    ...machine,
     ...(folder !== undefined && { folder }),
     ...(measured !== undefined && { folder: measured, keepsHistory: true }),
   });

@@ -8,11 +8,14 @@ export type Command = components['schemas']['ResourceCommand'];
 
 const known = new Map<string, Promise<Form | undefined>>();
 
-/** The whole description of one resource. */
+/** The whole description of one resource; of datasets and zvols by the path of their pool. */
 export function formOf(path: string): Promise<Form | undefined> {
   const asked = known.get(path);
   if (asked !== undefined) return asked;
-  const form = client.get('/api/holdfast/v1/resources', { query: { filter: [`path=${path}`] } }).then(([one]) => one);
+  const declared = path.replace(/^storage\/volume\/[^/]+\/(datasets|zvols)$/, 'storage/volume/{vol}/$1');
+  const form = client
+    .get('/api/holdfast/v1/resources', { query: { filter: [`path=${declared}`] } })
+    .then(([one]) => (one === undefined ? undefined : { ...one, path }));
   form.catch(() => known.delete(path));
   known.set(path, form);
   return form;

@@ -38,7 +38,12 @@ export async function notifyChange(text: string, headers: Headers): Promise<void
             query: { filter: [`request=${request}`], limit: 1, fields: ['number'] },
           })
           .catch(() => []);
-  notify(text, 'done', found[0]?.number);
+  const number = found[0]?.number;
+  const revision =
+    number === undefined
+      ? undefined
+      : await client.get('/api/holdfast/v1/revisions/{number}', { path: { number } }).catch(() => undefined);
+  notify(text, 'done', revision?.revertible === true ? number : undefined);
 }
 
 /** Takes a revision back. */

@@ -20,11 +20,19 @@ export function refusalOf(error: unknown): Refusal {
     return { status: 0, code: 'unreachable', sentence, fields: {}, record: undefined, holders: [] };
   }
   const body = rowIn(error.body);
-  const fields = Object.entries(rowIn(body['fields'])).map(([name, list]) => [name, listIn(list).map(textIn)] as const);
+  // A transaction has the problems of each of its requests.
+  const members = rowsIn(body['problems']).map((one) => rowIn(one['body']));
+  const sources = [rowIn(body['fields']), ...members.map((one) => (isRow(one['fields']) ? one['fields'] : one))];
+  const fields = sources
+    .flatMap((source) => Object.entries(source))
+    .filter(([, list]) => Array.isArray(list))
+    .map(([name, list]) => [name, listIn(list).map(textIn)] as const);
   return {
     status: error.status,
     code: textIn(body['code']),
-    sentence: textIn(body['detail']) || error.message,
+    sentence: [textIn(body['detail']) || error.message, ...members.map((one) => textIn(one['error_message']))]
+      .filter((one) => one !== '')
+      .join(' '),
     fields: Object.fromEntries(fields),
     record: isRow(body['record']) ? body['record'] : undefined,
     holders: rowsIn(body['holders']),

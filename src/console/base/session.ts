@@ -1,7 +1,8 @@
 /** Who uses the console. */
 import { signal } from '@preact/signals';
-import { client, onSessionEnd } from './client.ts';
-import { follow } from './live.ts';
+import { client, onSessionEnd, signIn } from './client.ts';
+import { follow, touchAll } from './live.ts';
+import { refusalOf } from './problem.ts';
 
 export interface Person {
   readonly name: string;
@@ -30,12 +31,41 @@ export async function recognise(): Promise<void> {
       ends: current.session?.ends ?? '',
     };
     hasEnded.value = false;
-    if (!isNew) return;
-    following.abort();
-    following = new AbortController();
-    void follow(following.signal);
+    if (isNew) begin();
   } catch {
     person.value = null;
+  }
+}
+
+function begin(): void {
+  following.abort();
+  following = new AbortController();
+  void follow(following.signal);
+}
+
+let isRenewing = false;
+let renewedAt = 0;
+/** Milliseconds after a new session in which answers of the one before still come. */
+const lateness = 30_000;
+
+/**
+ * Carries out what ends the sessions of the own account, such as setting its password, and goes on in a new session. An
+ * account with a second factor comes to the sign-in.
+ */
+export async function renewing<T>(name: string, password: string, work: () => Promise<T>): Promise<T> {
+  isRenewing = true;
+  try {
+    const outcome = await work();
+    hasEnded.value = (await signIn(name, password, '')) !== 'done';
+    if (hasEnded.value) person.value = null;
+    return outcome;
+  } finally {
+    isRenewing = false;
+    renewedAt = Date.now();
+    if (person.value != null) {
+      begin();
+      touchAll();
+    }
   }
 }
 
@@ -46,8 +76,23 @@ export async function leave(): Promise<void> {
   person.value = null;
 }
 
-onSessionEnd(() => {
+let isDoubted = false;
+onSessionEnd(() => void doubt());
+
+/** Ends the session here once the appliance confirms it: a refusal may be late, of the session before this one. */
+async function doubt(): Promise<void> {
+  if (isRenewing || isDoubted || person.value == null) return;
+  isDoubted = true;
+  const isThere = await client.get('/api/holdfast/v1/sessions/current').then(
+    () => true,
+    (error: unknown) => refusalOf(error).status !== 401,
+  );
+  isDoubted = false;
+  if (isThere) {
+    if (Date.now() - renewedAt < lateness) touchAll();
+    return;
+  }
   following.abort();
-  if (person.value != null) hasEnded.value = true;
+  hasEnded.value = true;
   person.value = null;
-});
+}

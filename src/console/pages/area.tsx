@@ -11,6 +11,12 @@ export default function AreaPage({ place: { entry } }: { place: Place }) {
     <>
       <div class="row top">
         <h1>{title}</h1>
+        <span class="grow" />
+        {entry === 'system' && (
+          <a class="btn" href={link('overview', 'first-hour')}>
+            The first hour
+          </a>
+        )}
       </div>
       <Resources entry={entry} />
     </>

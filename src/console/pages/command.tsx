@@ -12,8 +12,9 @@ import { type Asked, addressIn, asCommand, openBody } from '../parts/asking.ts';
 import { Pill, Scroller, TypedName, Waiting } from '../parts/common.tsx';
 import { Fields } from '../parts/form.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
+import { Refused } from '../parts/refused.tsx';
 import { initialValues } from '../parts/values.ts';
-import { nameOf, Refused } from './record.tsx';
+import { nameOf } from './record.tsx';
 
 type Occupant = components['schemas']['Occupant'];
 

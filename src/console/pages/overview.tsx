@@ -49,11 +49,17 @@ export default function Overview() {
 function Pools() {
   const pools = useLive('pools', ['machine', 'record:storage/volume'], readPools);
   return (
-    <Card title="Pools" beside={<a href={link('storage', 'record', { of: 'storage/volume', new: '1' })}>New pool</a>}>
+    <Card title="Pools" beside={<a href={link('storage', 'new-pool')}>New pool</a>}>
       {pools.value === undefined ? (
         <Waiting refused={pools.refused} what="the pools" />
       ) : pools.value.length === 0 ? (
-        <p class="soft">There is no pool yet. A pool is made of disks, and everything else lies on it.</p>
+        <div class="welcome">
+          <p>There is no pool yet. A pool is made of disks, and everything else lies on it.</p>
+          <a class="btn primary" href={link('overview', 'first-hour')}>
+            Set this machine up
+          </a>
+          <p class="soft">Seven steps, from the password to the address that a client types. Each can be skipped.</p>
+        </div>
       ) : (
         <>
           <Scroller label="Pools">

@@ -13,6 +13,7 @@ import { Waiting } from '../parts/common.tsx';
 import { Fields } from '../parts/form.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { RecordCommands, RecordProblems } from '../parts/record-parts.tsx';
+import { Refused } from '../parts/refused.tsx';
 import { initialValues } from '../parts/values.ts';
 
 /** A record or the settings of a resource: the form, what it will do, and what else can be done with it. */
@@ -29,6 +30,11 @@ export default function RecordPage({ place: { words, entry } }: { place: Place }
   // A list has no record to show before one is chosen.
   if (one.kind === 'records' && !isNew && key === '') {
     go(link(entry, 'list', { of: path }));
+    return null;
+  }
+  if (isNew && path === 'storage/volume' && !words.has('by')) {
+    // In place of this address: the way back must not lead here again.
+    location.replace(link('storage', 'new-pool'));
     return null;
   }
   return <Loaded form={one} recordKey={key} isNew={isNew} words={words} />;
@@ -236,31 +242,5 @@ function State({ form, record }: { form: Form; record: Row }) {
         </div>
       ))}
     </dl>
-  );
-}
-
-/** Why it was refused, as far as no field shows it. */
-export function Refused({ refusal, known }: { refusal: Refusal | undefined; known: readonly string[] }) {
-  if (refusal === undefined) return <div role="alert" />;
-  const others = Object.entries(refusal.fields).filter(([name]) => !known.includes(name));
-  const count = Object.keys(refusal.fields).length - others.length;
-  return (
-    <div role="alert">
-      {others.map(([name, sentences]) => (
-        <p key={name} class="err">
-          {name === '__all__' ? '' : `${name}: `}
-          {sentences.join(' ')}
-        </p>
-      ))}
-      {count > 0 && (
-        <p class="err">{count === 1 ? 'One field is wrong.' : `${count} fields are wrong.`} Nothing was changed.</p>
-      )}
-      {Object.keys(refusal.fields).length === 0 && <p class="err">{refusal.sentence}</p>}
-      {refusal.holders.map((one) => (
-        <p key={textIn(one['name'])} class="help">
-          In use by {textIn(one['title'])}
-        </p>
-      ))}
-    </div>
   );
 }

@@ -22,8 +22,8 @@ import {
   type Scan,
 } from '../parts/pools.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
+import { Refused } from '../parts/refused.tsx';
 import { useWatched } from '../parts/resilver.ts';
-import { Refused } from './record.tsx';
 
 const stages = ['The failed disk', 'Pull it', 'The new disk', 'Check and replace', 'Filling'] as const;
 

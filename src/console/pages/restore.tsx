@@ -11,7 +11,7 @@ import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asCommand } from '../parts/asking.ts';
 import { TypedName, Waiting } from '../parts/common.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
-import { Refused } from './record.tsx';
+import { Refused } from '../parts/refused.tsx';
 
 interface Lost {
   /** Names of the snapshots that are newer, the newest first. */

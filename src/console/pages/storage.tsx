@@ -33,7 +33,7 @@ export default function StoragePage({ place: { words } }: { place: Place }) {
           <a class="btn" href={link('storage', 'list', { of: 'storage/disk' })}>
             Disks
           </a>
-          <a class="btn primary" href={link('storage', 'record', { of: 'storage/volume', new: '1' })}>
+          <a class="btn primary" href={link('storage', 'new-pool')}>
             New pool
           </a>
         </div>

@@ -10,6 +10,9 @@ export interface Asked {
   readonly etag: string | undefined;
 }
 
+/** The address of several requests as one change. */
+export const transactions = '/api/holdfast/v1/transactions';
+
 const hidden = '********';
 
 /** The body with its secrets hidden, for the eyes. */
@@ -55,6 +58,7 @@ export function asCommand(form: Form, verb: string, key: string, body: unknown, 
 
 /** A file for `POST transactions`, which carries out several of these as one change. */
 export function asFile({ method, address, body, etag }: Asked, shown: unknown): string {
+  if (address === transactions) return JSON.stringify(shown, null, 2);
   const path = address.replace(/^\/api\/v1\.0\//, '');
   const one = {
     method,

@@ -17,7 +17,9 @@ type Page = ComponentType<{ place: Place }>;
 /** The pages, each loaded when it is opened first. */
 const pages: Readonly<Record<string, () => Promise<{ readonly default: Page }>>> = {
   overview: () => import('../pages/overview.tsx'),
+  'overview/first-hour': () => import('../pages/first-hour.tsx'),
   storage: () => import('../pages/storage.tsx'),
+  'storage/new-pool': () => import('../pages/new-pool.tsx'),
   'storage/dataset': () => import('../pages/dataset.tsx'),
   'storage/replace': () => import('../pages/replace.tsx'),
   'storage/snapshots': () => import('../pages/snapshots.tsx'),

@@ -1,0 +1,537 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { addressOf, type Form, type FormField, formOf } from '../base/catalogue.ts';
+import { count } from '../base/format.ts';
+import type { Row } from '../base/json.ts';
+import { useLive } from '../base/live.ts';
+import { go, link, type Place } from '../base/route.ts';
+import { person, renewing } from '../base/session.ts';
+import { asCommand, openBody, transactions } from '../parts/asking.ts';
+import { Card, Pill, Waiting } from '../parts/common.tsx';
+import { Field } from '../parts/fields.tsx';
+import {
+  addressesOf,
+  after,
+  type FirstHour,
+  firstLeft,
+  hostFor,
+  isDone,
+  readFirstHour,
+  type StageName,
+  stages,
+  topics,
+} from '../parts/first-hour.ts';
+import { PoolMaker } from '../parts/pool-maker.tsx';
+import { type Problems, RequestForm } from '../parts/request-form.tsx';
+import { initialValues } from '../parts/values.ts';
+
+const stepLink = (step: StageName) => link('overview', 'first-hour', { step });
+
+/** From an empty machine to a share: each step is a request, can be skipped, and is recognised when it is done already. */
+export default function FirstHourPage({ place: { words } }: { place: Place }) {
+  const name = person.value?.name ?? '';
+  const now = useLive(`first hour of ${name}`, topics, () => readFirstHour(name));
+  if (now.value === undefined) return <Waiting refused={now.refused} what="what is there" />;
+  const asked = stages.find((one) => one.name === words.get('step'))?.name;
+  if (asked === undefined) {
+    // The step in sight does not change by what other windows do.
+    location.replace(stepLink(firstLeft(now.value)));
+    return null;
+  }
+  return <Walk now={now.value} step={asked} />;
+}
+
+interface StepProps {
+  readonly now: FirstHour;
+  next(): void;
+  readonly skip: ComponentChildren;
+}
+
+function Walk({ now, step }: { now: FirstHour; step: StageName }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Before the page is drawn: later it would take the focus from what a person has reached by then.
+  useLayoutEffect(() => heading.current?.focus(), []);
+  // What was there when the step was opened: the form stays while its own request is carried out.
+  const wasDone = useSignal(isDone(step, now));
+  const index = stages.findIndex(({ name }) => name === step);
+  const props: StepProps = {
+    now,
+    next: () => go(stepLink(after(step))),
+    skip: (
+      <a class="btn" href={stepLink(after(step))}>
+        Skip
+      </a>
+    ),
+  };
+  return (
+    <>
+      <div class="row top">
+        <h1>The first hour</h1>
+        <span class="soft grow">
+          From an empty machine to a share. Nothing happens before you press the blue button.
+        </span>
+      </div>
+      <ol class="stages" aria-label="Steps">
+        {stages.map(({ name, title }) => (
+          <li key={name} aria-current={name === step ? 'step' : undefined} class={isDone(name, now) ? 'done' : ''}>
+            <a href={stepLink(name)}>
+              {title}
+              {isDone(name, now) && <span class="unseen"> (done)</span>}
+            </a>
+          </li>
+        ))}
+      </ol>
+      <h2 ref={heading} tabIndex={-1} class="unseen">
+        Step {index + 1} of {stages.length}: {stages[index]?.title}
+      </h2>
+      {wasDone.value ? (
+        <Done {...props} step={step} again={() => (wasDone.value = false)} />
+      ) : (
+        <>
+          {step === 'password' && <Password {...props} />}
+          {step === 'pool' && <PoolMaker done={props.next} beside={props.skip} />}
+          {step === 'dataset' && <Dataset {...props} />}
+          {step === 'account' && <NewAccount {...props} />}
+          {step === 'share' && <Share {...props} />}
+          {step === 'snapshots' && <Snapshots {...props} />}
+          {step === 'address' && <Address now={now} />}
+        </>
+      )}
+    </>
+  );
+}
+
+/** A step that has nothing left to do. */
+function Done({ now, step, again, next }: StepProps & { step: StageName; again(): void }) {
+  const found: Readonly<Record<StageName, string>> = {
+    password: now.root === undefined ? 'The password was set, or another account than root is signed in.' : '',
+    pool: `There is a pool: ${now.pools.join(', ')}.`,
+    dataset: `There is a dataset: ${namesIn(now.datasets)}.`,
+    account: `There is an account: ${namesIn(now.accounts)}.`,
+    share: `There is a share: ${now.shares.map(({ name, folder }) => name || folder).join(', ')}.`,
+    snapshots: `Snapshots are scheduled of ${now.scheduled.join(', ')}.`,
+    address: '',
+  };
+  return (
+    <Card title="This is done">
+      <p>{found[step]}</p>
+      <div class="row end">
+        <button type="button" class="primary" onClick={next}>
+          Next
+        </button>
+        {step === 'password' ? (
+          <a class="btn" href={link('accounts', 'list', { of: 'account/users' })}>
+            Accounts
+          </a>
+        ) : (
+          <button type="button" onClick={again}>
+            Make another
+          </button>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+const namesIn = (some: readonly { readonly name: string }[]): string =>
+  some.length > 4 ? `${some.length} of them` : some.map(({ name }) => name).join(', ');
+
+interface SomeFieldsProps {
+  readonly fields: readonly FormField[];
+  readonly wires: readonly string[];
+  readonly values: Row;
+  readonly problems: Problems;
+  set(wire: string, value: unknown): void;
+}
+
+/** Some fields of a form, in the order of `wires`. */
+function SomeFields({ fields, wires, values, problems, set }: SomeFieldsProps) {
+  return (
+    <>
+      {wires.map((wire) => {
+        const field = fields.find((one) => one.wire === wire);
+        if (field === undefined) return null;
+        return (
+          <Field
+            key={wire}
+            {...{ field }}
+            value={values[wire]}
+            problems={problems[wire] ?? []}
+            isNew={true}
+            set={(value) => set(wire, value)}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+function Password({ now, next, skip }: StepProps) {
+  const form = useLive('form of users', [], () => formOf('account/users'));
+  const password = useSignal('');
+  const repeated = useSignal('');
+  const command = form.value?.commands.find(({ verb }) => verb === 'set-password');
+  if (form.value === undefined || command === undefined) return <Waiting refused={form.refused} what="the form" />;
+  const name = person.value?.name ?? '';
+  const key = now.root ?? '';
+  const body = { bsdusr_password: password.value };
+  const differs = repeated.value !== '' && repeated.value !== password.value;
+  return (
+    <RequestForm
+      asked={{ method: 'POST', address: addressOf('account/users', `${key}/password`), body, etag: undefined }}
+      shown={openBody(body, command.fields)}
+      command={asCommand(form.value, 'set-password', key, body, command.fields)}
+      known={['bsdusr_password']}
+      send="Set the password"
+      report="The password of root is set."
+      isIncomplete={password.value === '' || repeated.value !== password.value}
+      around={(work) => renewing(name, password.value, work)}
+      done={next}
+      beside={skip}
+    >
+      {(problems) => (
+        <>
+          <p class="help">
+            The first password was printed in a log. This one replaces it, and other sessions of root end. It opens this
+            console and the interface; the account root of the machine keeps its own.
+          </p>
+          <SomeFields
+            fields={command.fields}
+            wires={['bsdusr_password']}
+            values={{}}
+            {...{ problems }}
+            set={(_, value) => (password.value = String(value ?? ''))}
+          />
+          <div class="field">
+            <label for="repeated">The same again</label>
+            <input
+              id="repeated"
+              type="password"
+              autocomplete="new-password"
+              aria-describedby="repeated-problem"
+              aria-invalid={differs}
+              class={differs ? 'wrong' : ''}
+              onInput={(event) => (repeated.value = event.currentTarget.value)}
+            />
+            <p class="err" id="repeated-problem">
+              {differs ? 'This differs from the password above.' : ''}
+            </p>
+          </div>
+        </>
+      )}
+    </RequestForm>
+  );
+}
+
+/** The values of a form that is filled in: those that were given, over those with which the form begins. */
+function useDraft(first: Row) {
+  const changes = useSignal<Row>(first);
+  return {
+    body: changes.value,
+    set: (wire: string, value: unknown) => {
+      const { [wire]: _, ...others } = changes.value;
+      changes.value = value === undefined || value === '' ? others : { ...others, [wire]: value };
+    },
+  };
+}
+
+interface CreateProps extends Omit<StepProps, 'now'> {
+  readonly path: string;
+  readonly wires: readonly string[];
+  readonly first: Row;
+  readonly send: string;
+  readonly report: (body: Row) => string;
+  readonly about: ComponentChildren;
+}
+
+/** A step that makes one record of a resource. */
+function Create(props: CreateProps) {
+  const form = useLive(`form ${props.path}`, [], () => formOf(props.path));
+  if (form.value === undefined) return <Waiting refused={form.refused} what="the form" />;
+  return <CreateForm {...props} form={form.value} />;
+}
+
+function CreateForm({ form, wires, first, send, report, about, next, skip }: CreateProps & { form: Form }) {
+  const { body, set } = useDraft(first);
+  return (
+    <RequestForm
+      asked={{ method: 'POST', address: addressOf(form.path), body, etag: undefined }}
+      shown={openBody(body, form.fields)}
+      command={asCommand(form, 'create', '', body, form.fields)}
+      known={wires}
+      {...{ send }}
+      report={report(body)}
+      done={next}
+      beside={skip}
+    >
+      {(problems) => (
+        <>
+          <p class="help beneath">{about}</p>
+          <SomeFields
+            fields={form.fields}
+            values={{ ...initialValues(form.fields, undefined), ...body }}
+            {...{ wires, problems, set }}
+          />
+        </>
+      )}
+    </RequestForm>
+  );
+}
+
+/** Says that a step needs a pool first. */
+function NeedsPool({ skip }: { skip: ComponentChildren }) {
+  return (
+    <Card title="There is no pool yet">
+      <p>This lies on a pool. Make one first.</p>
+      <div class="row end">
+        <a class="btn primary" href={stepLink('pool')}>
+          Make a pool
+        </a>
+        {skip}
+      </div>
+    </Card>
+  );
+}
+
+function Dataset({ now, ...rest }: StepProps) {
+  const pool = useSignal(now.pools[0]);
+  if (pool.value === undefined) return <NeedsPool skip={rest.skip} />;
+  return (
+    <>
+      {now.pools.length > 1 && (
+        <div class="field row">
+          <label for="pool">Pool</label>
+          <select
+            id="pool"
+            class="span"
+            value={pool.value}
+            onChange={(event) => (pool.value = event.currentTarget.value)}
+          >
+            {now.pools.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </div>
+      )}
+      <Create
+        {...rest}
+        key={pool.value}
+        path={`storage/volume/${pool.value}/datasets`}
+        wires={['name', 'comments', 'quota']}
+        first={{ name: 'media' }}
+        send="Make the dataset"
+        report={({ name }) => `Created: dataset ${pool.value}/${String(name)}`}
+        about={`A dataset is a folder of the pool ${pool.value} with properties of its own: a quota, snapshots, a share.`}
+      />
+    </>
+  );
+}
+
+function NewAccount({ now: _, ...rest }: StepProps) {
+  return (
+    <Create
+      {...rest}
+      path="account/users"
+      wires={['bsdusr_username', 'bsdusr_full_name', 'bsdusr_password']}
+      first={{ bsdusr_creategroup: true }}
+      send="Make the account"
+      report={({ bsdusr_username: name }) => `Created: user ${String(name)}`}
+      about="With this name and password a person opens the share. A group with the same name is made for the account."
+    />
+  );
+}
+
+const servers = {
+  SMB: { path: 'sharing/cifs', service: 'cifs', wires: ['cifs_path', 'cifs_name', 'cifs_ro', 'cifs_guestok'] },
+  NFS: { path: 'sharing/nfs', service: 'nfs', wires: ['nfs_paths', 'nfs_network', 'nfs_ro'] },
+} as const;
+
+function Share(props: StepProps) {
+  const protocol = useSignal<'SMB' | 'NFS'>('SMB');
+  const { path } = servers[protocol.value];
+  const forms = useLive(`forms of ${path}`, [], () =>
+    Promise.all([formOf(path), formOf('services/services'), formOf('storage/permission')]),
+  );
+  const [share, service, permission] = forms.value ?? [];
+  if (props.now.pools.length === 0) return <NeedsPool skip={props.skip} />;
+  if (share === undefined || service === undefined || permission === undefined)
+    return <Waiting refused={forms.refused} what="the form" />;
+  return <ShareForm key={share.path} {...props} {...{ protocol, share, service, permission }} />;
+}
+
+interface ShareProps extends StepProps {
+  readonly protocol: { value: 'SMB' | 'NFS' };
+  readonly share: Form;
+  readonly service: Form;
+  readonly permission: Form;
+}
+
+/** A share, its service, and who may write in its folder: three requests as one change. */
+function ShareForm({ now, next, skip, protocol, share, service, permission }: ShareProps) {
+  const { wires, service: serviceName } = servers[protocol.value];
+  const folder = now.datasets.at(-1)?.mountpoint ?? `/mnt/${now.pools[0] ?? ''}`;
+  const isSmb = protocol.value === 'SMB';
+  const { body, set } = useDraft(isSmb ? { cifs_path: folder } : { nfs_paths: [folder] });
+  const owner = useSignal(now.accounts.at(-1)?.name ?? '');
+  const account = now.accounts.find(({ name }) => name === owner.value);
+  const path = isSmb ? body['cifs_path'] : Array.isArray(body['nfs_paths']) ? body['nfs_paths'][0] : undefined;
+  const { isOn, id } = now.services[serviceName];
+  const rights = permission.commands.find(({ verb }) => verb === 'set')?.fields ?? [];
+  const sharing = { method: 'POST', path: `${share.path}/`, body };
+  const giving = {
+    ...{ mp_path: path, mp_acl: 'windows', mp_user: account?.name ?? '' },
+    ...(account?.group ? { mp_group: account.group } : { mp_group_en: false }),
+    mp_recursive: true,
+  };
+  const requests = [
+    sharing,
+    ...(isOn ? [] : [{ method: 'PUT', path: `services/services/${id}/`, body: { srv_enable: true } }]),
+    ...(account === undefined ? [] : [{ method: 'PUT', path: 'storage/permission/', body: giving }]),
+  ];
+  const commands = [
+    asCommand(share, 'create', '', body, share.fields),
+    ...(isOn ? [] : [asCommand(service, 'set', id, { srv_enable: true }, service.fields)]),
+    ...(account === undefined ? [] : [asCommand(permission, 'set', '', giving, rights)]),
+  ];
+  return (
+    <RequestForm
+      asked={{ method: 'POST', address: transactions, body: { requests }, etag: undefined }}
+      shown={{ requests }}
+      command={commands.join('\n')}
+      known={wires}
+      send="Share the folder"
+      report={`Shared: ${String(path ?? '')}`}
+      done={next}
+      beside={skip}
+    >
+      {(problems) => (
+        <>
+          <fieldset class="field plain">
+            <legend>Served by</legend>
+            {(['SMB', 'NFS'] as const).map((one) => (
+              <label key={one} class="inline">
+                <input
+                  type="radio"
+                  name="protocol"
+                  checked={protocol.value === one}
+                  onChange={() => (protocol.value = one)}
+                />
+                {one === 'SMB' ? 'SMB, for Windows, macOS and Linux' : 'NFS, for Linux and hypervisors'}
+              </label>
+            ))}
+          </fieldset>
+          <SomeFields
+            fields={share.fields}
+            values={{ ...initialValues(share.fields, undefined), ...body }}
+            {...{ wires, problems, set }}
+          />
+          <div class="field">
+            <label for="owner">Who may write in the folder</label>
+            <select
+              id="owner"
+              aria-describedby="owner-help"
+              value={owner.value}
+              onChange={(event) => (owner.value = event.currentTarget.value)}
+            >
+              <option value="">leave its owner as it is</option>
+              {now.accounts.map(({ name }) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+            <p class="help" id="owner-help">
+              The folder and everything in it then belong to this account and its group. Others may read.
+            </p>
+          </div>
+        </>
+      )}
+    </RequestForm>
+  );
+}
+
+function Snapshots({ now, ...rest }: StepProps) {
+  const dataset = now.datasets.at(-1)?.name ?? now.pools[0];
+  if (dataset === undefined) return <NeedsPool skip={rest.skip} />;
+  return (
+    <Create
+      {...rest}
+      path="storage/task"
+      wires={[
+        ...['task_filesystem', 'task_interval', 'task_begin', 'task_end', 'task_ret_count', 'task_ret_unit'],
+        'task_recursive',
+      ]}
+      first={{
+        ...{ task_filesystem: dataset, task_recursive: true, task_repeat_unit: 'daily' },
+        ...{ task_begin: '00:00:00', task_end: '23:59:00', task_interval: 60 },
+      }}
+      send="Schedule the snapshots"
+      report={({ task_filesystem: name }) => `Snapshots of ${String(name)} are scheduled`}
+      about="A snapshot keeps the files as they are at that moment. It takes only the space of what changes afterwards."
+    />
+  );
+}
+
+/** What clients type. */
+function Address({ now }: { now: FirstHour }) {
+  const host = hostFor(location.hostname, now.hostname);
+  if (now.shares.length === 0)
+    return (
+      <Card title="Nothing is shared yet">
+        <p>Share a folder, and this page has the address for each kind of client.</p>
+        <div class="row end">
+          <a class="btn primary" href={stepLink('share')}>
+            Share a folder
+          </a>
+        </div>
+      </Card>
+    );
+  return (
+    <div class="cards reach">
+      {now.shares.map((share) => {
+        const { isOn, runs } = now.services[share.protocol === 'SMB' ? 'cifs' : 'nfs'];
+        const account = share.isForGuests ? '' : (now.accounts.at(-1)?.name ?? '');
+        return (
+          <Card
+            key={`${share.protocol} ${share.name} ${share.folder}`}
+            title={share.name || share.folder}
+            beside={
+              <Pill state={runs ? 'ok' : 'warn'}>
+                {runs ? `${share.protocol} runs` : isOn ? `${share.protocol} does not run` : `${share.protocol} is off`}
+              </Pill>
+            }
+          >
+            <dl class="state">
+              {addressesOf(share, host, account).map(({ system, where, text }) => (
+                <div key={`${system} ${where}`}>
+                  <dt>
+                    <b>{system}</b> · {where}
+                  </dt>
+                  <dd>
+                    <code>{text}</code>
+                  </dd>
+                </div>
+              ))}
+            </dl>
+            {!runs && (
+              <p>
+                <a href={link('system', 'list', { of: 'services/services' })}>Services</a> has the switch, and why it
+                does not run.
+              </p>
+            )}
+            {share.protocol === 'SMB' && account !== '' && (
+              <p class="help">
+                The client asks for a name and a password: those of an account here, such as {account}.
+              </p>
+            )}
+          </Card>
+        );
+      })}
+      <div class="row">
+        <a class="btn primary" href={link('overview')}>
+          To the overview
+        </a>
+        <span class="soft">{count(now.shares.length, 'share')}</span>
+      </div>
+    </div>
+  );
+}

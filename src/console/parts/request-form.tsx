@@ -1,0 +1,102 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { client } from '../base/client.ts';
+import { touch } from '../base/live.ts';
+import { notifyChange } from '../base/notices.ts';
+import { type Refusal, refusalOf } from '../base/problem.ts';
+import type { Asked } from './asking.ts';
+import { Preview, planOf, type Step } from './preview.tsx';
+import { Refused } from './refused.tsx';
+
+export type Problems = Readonly<Record<string, readonly string[]>>;
+
+interface RequestFormProps {
+  readonly asked: Asked;
+  /** The body with its secrets hidden. */
+  readonly shown: unknown;
+  readonly command: string;
+  /** The fields under which the form shows what is wrong with them. */
+  readonly known: readonly string[];
+  /** The text of the button that sends it. */
+  readonly send: string;
+  /** Whether the form knows that the request cannot be sent yet. */
+  readonly isIncomplete?: boolean;
+  /** What a notice reports after it. */
+  readonly report: string;
+  /** What is sent, if that is more than the request. */
+  readonly around?: <T>(work: () => Promise<T>) => Promise<T>;
+  done(): void;
+  /** Buttons beside the one that sends it. */
+  readonly beside?: ComponentChildren;
+  children(problems: Problems): ComponentChildren;
+}
+
+/** A form made by hand over one request: its fields, what it will do, and the buttons. */
+export function RequestForm(props: RequestFormProps) {
+  const { asked, shown, command, known, isIncomplete = false } = props;
+  const refusal = useSignal<Refusal | undefined>(undefined);
+  const preview = useSignal<{ readonly steps: readonly Step[]; readonly of: string } | undefined>(undefined);
+  const progress = useSignal('');
+  const draft = JSON.stringify(asked);
+  const look = async () => {
+    refusal.value = undefined;
+    try {
+      preview.value = { steps: await planOf(asked), of: draft };
+    } catch (error) {
+      preview.value = undefined;
+      refusal.value = refusalOf(error);
+    }
+  };
+  const send = async () => {
+    refusal.value = undefined;
+    progress.value = 'The appliance works …';
+    const around = props.around ?? ((work) => work());
+    try {
+      const { headers } = await around(() =>
+        client.exchange(asked.method, asked.address, {
+          body: asked.body,
+          progress: (job) => (progress.value = job.progress || `${job.title} …`),
+        }),
+      );
+      touch('revisions', 'machine', 'jobs');
+      await notifyChange(props.report, headers);
+      props.done();
+    } catch (error) {
+      refusal.value = refusalOf(error);
+    } finally {
+      progress.value = '';
+    }
+  };
+  return (
+    <form
+      class="cards sheet"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <section class="card" aria-label="Fields">
+        {props.children(refusal.value?.fields ?? {})}
+      </section>
+      <Preview
+        {...{ asked, shown, command }}
+        steps={preview.value?.steps}
+        isOld={preview.value !== undefined && preview.value.of !== draft}
+      >
+        <Refused refusal={refusal.value} known={known} />
+        <p class="soft" role="status">
+          {progress.value}
+        </p>
+        <div class="row end">
+          <button type="submit" class="primary" disabled={progress.value !== '' || isIncomplete}>
+            {props.send}
+          </button>
+          <button type="button" disabled={isIncomplete} onClick={() => void look()}>
+            Preview
+          </button>
+          {props.beside}
+        </div>
+      </Preview>
+    </form>
+  );
+}
