@@ -1,16 +1,16 @@
 import { addressOf, formOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
-import { listIn, numberIn, rowsIn, textIn } from '../base/json.ts';
+import { listIn, numberIn, rowIn, rowsIn, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
-import { Card, Scroller, Waiting } from '../parts/common.tsx';
+import { Card, Pill, Scroller, Waiting } from '../parts/common.tsx';
 import { Resources } from './area.tsx';
 
 const protocols = [
-  { path: 'sharing/cifs', title: 'SMB' },
-  { path: 'sharing/nfs', title: 'NFS' },
-  { path: 'sharing/afp', title: 'AFP' },
-  { path: 'sharing/webdav', title: 'WebDAV' },
+  { path: 'sharing/cifs', title: 'SMB', service: 'cifs' },
+  { path: 'sharing/nfs', title: 'NFS', service: 'nfs' },
+  { path: 'sharing/afp', title: 'AFP', service: 'afp' },
+  { path: 'sharing/webdav', title: 'WebDAV', service: 'webdav' },
 ] as const;
 
 interface Share {
@@ -20,12 +20,25 @@ interface Share {
   readonly name: string;
   readonly folders: string;
   readonly comment: string;
+  readonly service: Service;
+}
+
+interface Service {
+  readonly id: string;
+  readonly isOn: boolean;
+  readonly runs: boolean;
 }
 
 /** The shares of all protocols, by their folders. */
 async function readShares(): Promise<readonly Share[]> {
+  const services = rowsIn(await client.request('GET', '/api/v1.0/services/services/?limit=0'));
   const lists = await Promise.all(
-    protocols.map(async ({ path, title }) => {
+    protocols.map(async ({ path, title, service: name }) => {
+      const found = rowIn(services.find((one) => one['srv_service'] === name));
+      const service = {
+        ...{ id: textIn(found['id']), isOn: found['srv_enable'] === true },
+        runs: found['srv_state'] === 'RUNNING',
+      };
       const form = await formOf(path);
       const rows = rowsIn(await client.request('GET', `${addressOf(path)}?limit=0`));
       return rows.map((row): Share => {
@@ -34,7 +47,7 @@ async function readShares(): Promise<readonly Share[]> {
         const value = row[folderField];
         const comment = form?.fields.find(({ wire }) => wire.endsWith('_comment'))?.wire ?? '';
         return {
-          ...{ protocol: title, of: path, key: String(numberIn(row['id']) ?? '') },
+          ...{ protocol: title, service, of: path, key: String(numberIn(row['id']) ?? '') },
           name: textIn(row[form?.name_field ?? 'id']) || String(row['id']),
           folders: Array.isArray(value) ? listIn(value).map(textIn).join(', ') : textIn(value),
           comment: textIn(row[comment]),
@@ -45,11 +58,23 @@ async function readShares(): Promise<readonly Share[]> {
   return lists.flat().toSorted((a, b) => a.folders.localeCompare(b.folders));
 }
 
+/** Whether the program that serves a share runs; if not, the way to its switch. */
+function Served({ protocol, service: { id, isOn, runs } }: { protocol: string; service: Service }) {
+  if (runs) return <Pill state="ok">served</Pill>;
+  return (
+    <Pill state={isOn ? 'bad' : 'warn'}>
+      <a href={link('system', 'record', { of: 'services/services', key: id })}>
+        {isOn ? `${protocol} does not run` : `${protocol} is off`}
+      </a>
+    </Pill>
+  );
+}
+
 /** All protocols in one list. */
 export default function SharingPage() {
   const shares = useLive(
     'shares',
-    protocols.map(({ path }) => `record:${path}`),
+    [...protocols.map(({ path }) => `record:${path}`), 'record:services/services', 'machine'],
     readShares,
   );
   return (
@@ -79,17 +104,21 @@ export default function SharingPage() {
                 <tr>
                   <th>Name</th>
                   <th>Served by</th>
+                  <th>State</th>
                   <th>Folder</th>
                   <th>Comment</th>
                 </tr>
               </thead>
               <tbody>
-                {shares.value.map(({ of, key, name, protocol, folders, comment }) => (
+                {shares.value.map(({ of, key, name, protocol, folders, comment, service }) => (
                   <tr key={`${of} ${key}`}>
                     <td>
                       <a href={link('sharing', 'record', { of, key })}>{name}</a>
                     </td>
                     <td>{protocol}</td>
+                    <td>
+                      <Served protocol={protocol} service={service} />
+                    </td>
                     <td>{folders}</td>
                     <td class="soft wrap">{comment}</td>
                   </tr>
