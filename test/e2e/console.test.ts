@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { buildConsole } from '../../scripts/console.ts';
@@ -147,11 +149,37 @@ test('the disks are listed with what uses them, and the folders of volumes to ch
       ['ada2', null],
     ],
   );
-  const folders = (path: string) => api.list(`/api/holdfast/v1/folders?path=${path}`);
-  assert.deepEqual(await folders('/mnt'), [{ path: '/mnt/tank', dataset: 'tank' }]);
-  assert.deepEqual(await folders('/mnt/tank'), [{ path: '/mnt/tank/media', dataset: 'tank/media' }]);
-  assert.deepEqual(await folders('/mnt/tank/media'), [{ path: '/mnt/tank/media/films', dataset: null }]);
-  assert.deepEqual(await folders('/mnt/tank/none'), []);
-  for (const path of ['/etc', '/mnt/tank/../../etc'])
-    assert.equal((await api.get(`/api/holdfast/v1/folders?path=${path}`)).status, 400, path);
+  const folders = async (query: string) =>
+    (await api.list(`/api/holdfast/v1/folders?path=${query}`)).map(({ path, kind, dataset }) => [path, kind, dataset]);
+  assert.deepEqual(await folders('/mnt'), [['/mnt/tank', 'folder', 'tank']]);
+  assert.deepEqual(await folders('/mnt/tank'), [['/mnt/tank/media', 'folder', 'tank/media']]);
+  assert.deepEqual(await folders('/mnt/tank/media'), [['/mnt/tank/media/films', 'folder', null]]);
+  const media = join(box.folder, 'virtual/root/mnt/tank/media');
+  writeFileSync(join(media, 'list'), 'twelve bytes');
+  chmodSync(join(media, 'list'), 0o640);
+  symlinkSync('/etc', join(media, 'link'));
+  assert.deepEqual(await folders('/mnt/tank/media'), [['/mnt/tank/media/films', 'folder', null]]);
+  assert.deepEqual(await folders('/mnt/tank/media&files=true'), [
+    ['/mnt/tank/media/films', 'folder', null],
+    ['/mnt/tank/media/link', 'link', null],
+    ['/mnt/tank/media/list', 'file', null],
+  ]);
+  const list = (await api.list('/api/holdfast/v1/folders?path=/mnt/tank/media&files=true')).at(-1);
+  assert.deepEqual([list?.['size'], list?.['mode'], list?.['uid']], [12, '0640', process.getuid?.()]);
+  assert.ok(Math.abs(Date.now() - Date.parse(String(list?.['modified']))) < 60_000);
+  const first = await api.get('/api/holdfast/v1/folders?path=/mnt/tank/media&files=true&limit=2');
+  assert.equal(JSON.parse(first.text).length, 2);
+  assert.match(first.headers.get('link') ?? '', /rel="next"/);
+  for (const [path, why] of [
+    ['/etc', /on a volume/],
+    ['/mnt/tank/../../etc', /on a volume/],
+    ['/mnt/other', /on a volume/],
+    ['/mnt/tank/none', /there is no none/],
+    ['/mnt/tank/media/list', /list is not a folder/],
+    ['/mnt/tank/media/link', /link/],
+  ] as const) {
+    const answer = await api.get(`/api/holdfast/v1/folders?path=${path}`);
+    assert.equal(answer.status, 400, path);
+    assert.match(answer.text, why);
+  }
 });

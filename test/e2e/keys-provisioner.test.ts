@@ -219,3 +219,16 @@ test('a provisioner requires a dataset, which goes with no raw permission', asyn
   assert.deepEqual(Object.keys(await post({ name: 'a', role: 'administrator', dataset: 'tank/a' })), ['dataset']);
   assert.deepEqual(Object.keys(await post({ name: 'a', role: 'provisioner', dataset: 'tank/../a' })), ['dataset']);
 });
+
+test('a provisioner lists the folders of its dataset, and no others', async () => {
+  await using nas = await provisioned();
+  const folders = (path: string) => nas.provisioner.get(`${managementRoot}/folders?path=${path}`);
+  const own = await folders('/mnt/tank/k8s');
+  assert.equal(own.status, 200, own.text);
+  assert.match(own.text, /"path":"\/mnt\/tank\/k8s\/old"/);
+  for (const path of ['/mnt', '/mnt/tank', '/mnt/tank/private', '/mnt/tank/k8s-other', '/mnt/tank/k8s/../private']) {
+    const answer = await folders(path);
+    assert.equal(answer.status, 400, `${path}: ${answer.text}`);
+    assert.match(answer.text, /confined/);
+  }
+});

@@ -91,3 +91,17 @@ test('an export, an rsync module and a script of the start are refused behind a 
   assert.match((await box.api.post('sharing/nfs/', { nfs_paths: ['/mnt/tank/share/link'] })).text, /is a link/);
   await box.api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/share/own'] });
 });
+
+test('folders are not listed through a link', async () => {
+  const list = (path: string) => box.api.get(`/api/holdfast/v1/folders?path=${path}`);
+  for (const path of ['share/link', 'share/machine', 'share/machine/etc', 'share/machine/mnt/tank/secret']) {
+    const answer = await list(`/mnt/tank/${path}`);
+    assert.equal(answer.status, 400, answer.text);
+    assert.match(answer.text, /link|it is not in/);
+  }
+  const listed = await box.api.list('/api/holdfast/v1/folders?path=/mnt/tank/share');
+  assert.equal(
+    listed.find(({ path }) => /link|machine/.test(String(path))),
+    undefined,
+  );
+});

@@ -242,7 +242,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   disks: ['list', 'failing', 'health'],
   domain: ['inquire', 'membership', 'answers'],
   faults: ['list'],
-  files: ['read', 'readPrivate', 'beginning', 'folders', 'kind', 'mode', 'exposure', 'size', 'stage', 'discard'],
+  files: ['read', 'readPrivate', 'beginning', 'entries', 'kind', 'mode', 'exposure', 'size', 'stage', 'discard'],
   jails: ['look'],
   machine: ['zone', 'parameter', 'answersTime', 'updates', 'clockOffset', 'processesUsing', 'memory'],
   network: ['look', 'medium', 'routes'],

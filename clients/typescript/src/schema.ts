@@ -4980,7 +4980,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the folders in a folder of a volume, without those whose names begin with a dot. */
+        /** Lists the folders in a folder of a volume, and with files also what else is there, without names that begin with a dot. */
         get: operations["listFolders"];
         put?: never;
         post?: never;
@@ -21387,10 +21387,52 @@ export interface components {
              */
             path: string;
             /**
-             * @description Name of the dataset that is mounted there; null for another folder.
+             * @description What it is. A link is not followed.
+             * @example folder
+             * @enum {string}
+             */
+            kind: "folder" | "file" | "link" | "other";
+            /**
+             * @description Name of the dataset that is mounted there; null for what is in a dataset.
              * @example example
              */
             dataset: string | null;
+            /**
+             * @description Name of its owner; null when no account has the uid.
+             * @example example
+             */
+            owner: string | null;
+            /**
+             * @description Name of its group; null when no group has the gid.
+             * @example example
+             */
+            group: string | null;
+            /**
+             * @description Uid of its owner.
+             * @example 1
+             */
+            uid: number;
+            /**
+             * @description Gid of its group.
+             * @example 1
+             */
+            gid: number;
+            /**
+             * @description Permission bits in octal, such as 0755.
+             * @example example
+             */
+            mode: string;
+            /**
+             * @description Size in bytes; of a folder, what its list of names has.
+             * @example 1
+             */
+            size: number;
+            /**
+             * Format: date-time
+             * @description When its content was changed last; of a folder, its list of names.
+             * @example 2026-01-31T06:00:00.000Z
+             */
+            modified: string;
         };
         /** BinRecord */
         BinRecord: {
@@ -41102,10 +41144,15 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Path of the folder, /mnt or one below it.
+                 * @description Path of the folder, /mnt or one on a volume. Links on the way are not followed.
                  * @example /mnt
                  */
                 path?: string;
+                /**
+                 * @description Whether files and links are listed too.
+                 * @example false
+                 */
+                files?: boolean;
                 /**
                  * @description Only records that fulfil this condition; sent several times, all of them. A field, an operator and a value: = != < <= > >=, ~ for a text that contains the value in any letter case, ^ for one that begins with it. A list fulfils it if one of its entries does, and != if none equals the value. null is a field without a value; numbers may have a unit, such as 10G.
                  * @example null
@@ -41117,16 +41164,16 @@ export interface operations {
                  *       "path"
                  *     ]
                  */
-                fields?: ("path" | "dataset")[];
+                fields?: ("path" | "kind" | "dataset" | "owner" | "group" | "uid" | "gid" | "mode" | "size" | "modified")[];
                 /**
                  * @description Fields that the records are ordered by, separated by commas, - before a field for descending. A closed list is ordered as it is described. Pages are in the order path if not sent.
                  * @example [
                  *       "path"
                  *     ]
                  */
-                order?: ("path" | "-path" | "dataset" | "-dataset")[];
+                order?: ("path" | "-path" | "kind" | "-kind" | "dataset" | "-dataset" | "owner" | "-owner" | "group" | "-group" | "uid" | "-uid" | "gid" | "-gid" | "mode" | "-mode" | "size" | "-size" | "modified" | "-modified")[];
                 /**
-                 * @description Maximum number of records. All records if not sent.
+                 * @description Maximum number of records. 1000 if not sent, all as NDJSON.
                  * @example 1
                  */
                 limit?: number;

@@ -1,9 +1,19 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { text } from '../../engine/declare/fields.ts';
+import { flag, text } from '../../engine/declare/fields.ts';
 import { volumesFolder } from '../../engine/declare/location.ts';
 import { operation, section } from '../../engine/declare/operation.ts';
-import { flagOf, integerOf, listOf, objectOf, orNull, stringOf } from '../../engine/declare/schema.ts';
-import { isWithin, normalPath } from '../../lib/path.ts';
+import {
+  choiceOf,
+  flagOf,
+  integerOf,
+  listOf,
+  objectOf,
+  orNull,
+  stringOf,
+  timeOf,
+} from '../../engine/declare/schema.ts';
+import { HostError } from '../../host/ports/index.ts';
+import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
 
 export const disks = section('disks', 'Disks with what uses them.', [
@@ -31,46 +41,102 @@ export const disks = section('disks', 'Disks with what uses them.', [
   }),
 ]);
 
-/** The most folders that are answered: a list to choose from, not a copy of the file system. */
-const mostFolders = 1000;
+/** The most entries of a folder that is listed: a list to choose from, not a copy of the file system. */
+const mostEntries = 10_000;
+
+const perPage = 1000;
 
 export const folders = section('folders', 'Folders of volumes.', [
   operation({
     method: 'GET',
     path: 'folders',
     name: 'listFolders',
-    title: 'Lists the folders in a folder of a volume, without those whose names begin with a dot.',
+    title:
+      'Lists the folders in a folder of a volume, and with files also what else is there, without names that begin with a dot.',
     query: {
       path: text({
-        description: `Path of the folder, ${volumesFolder} or one below it.`,
+        description: `Path of the folder, ${volumesFolder} or one on a volume. Links on the way are not followed.`,
         max: 4096,
         initial: volumesFolder,
       }),
+      files: flag(false, { description: 'Whether files and links are listed too.' }),
     },
     answer: listOf(
       objectOf('Folder', {
         path: stringOf('Its path.'),
-        dataset: orNull(stringOf('Name of the dataset that is mounted there; null for another folder.')),
+        kind: choiceOf(['folder', 'file', 'link', 'other'], 'What it is. A link is not followed.'),
+        dataset: orNull(stringOf('Name of the dataset that is mounted there; null for what is in a dataset.')),
+        owner: orNull(stringOf('Name of its owner; null when no account has the uid.')),
+        group: orNull(stringOf('Name of its group; null when no group has the gid.')),
+        uid: integerOf('Uid of its owner.'),
+        gid: integerOf('Gid of its group.'),
+        mode: stringOf('Permission bits in octal, such as 0755.'),
+        size: integerOf('Size in bytes; of a folder, what its list of names has.'),
+        modified: timeOf('When its content was changed last; of a folder, its list of names.'),
       }),
     ),
-    list: { key: ['path'] },
-    async run({ engine, query, operations }) {
+    list: { key: ['path'], limit: perPage },
+    async run({ engine, query, operations, context }) {
+      const { facts } = engine.world;
       const path = normalPath(query.path);
-      if (path !== volumesFolder && !isWithin(path, volumesFolder))
-        throw invalid({ path: [`Expected ${volumesFolder} or a path below it, got ${quote(query.path)}.`] });
-      const { storage } = engine.world.facts;
-      const mounted = new Map([...storage.datasets.values()].map(({ name, mountpoint }) => [mountpoint, name]));
-      // Below the folder of the volumes only they count: what else lies there is on the system's disk.
-      const found =
-        path === volumesFolder
-          ? [...mounted.keys()].filter(
-              (one): one is string => typeof one === 'string' && one.slice(0, one.lastIndexOf('/')) === volumesFolder,
-            )
-          : await operations.ask(`list the folders in ${path}`, ({ files }) => files.folders(path, volumesFolder));
-      return found
-        .toSorted((a, b) => a.localeCompare(b))
-        .slice(0, mostFolders)
-        .map((one) => ({ path: one, dataset: mounted.get(one) ?? null }));
+      const mounted = new Map(
+        [...facts.storage.datasets.values()].flatMap(({ name, mountpoint }) =>
+          typeof mountpoint === 'string' && isWithin(mountpoint, volumesFolder) ? [[mountpoint, name] as const] : [],
+        ),
+      );
+      const confinedTo = context.access?.rights.dataset ?? '';
+      const dataset = datasetAt(path, mounted);
+      if (confinedTo !== '' && (dataset === undefined || !isWithin(dataset, confinedTo)))
+        throw invalid({
+          path: [
+            `Expected a path in the dataset ${quote(confinedTo)}, to which the key is confined, got ${quote(query.path)}.`,
+          ],
+        });
+      if (path !== volumesFolder && dataset === undefined)
+        throw invalid({ path: [`Expected ${volumesFolder} or a path on a volume, got ${quote(query.path)}.`] });
+      const found = await operations.ask(`list the folders in ${path}`, ({ files }) =>
+        files
+          .entries(path, { within: volumesFolder, foldersOnly: !query.files, most: mostEntries })
+          .catch((error: unknown) => {
+            throw error instanceof HostError
+              ? invalid({ path: [`Expected a folder that can be listed: ${error.message}.`] })
+              : error;
+          }),
+      );
+      const owners = new Map(facts.accounts.users.map(({ uid, name }) => [uid, name]));
+      const groups = new Map(facts.accounts.groups.map(({ gid, name }) => [gid, name]));
+      return (
+        found
+          .map((entry) => ({ ...entry, path: `${path}/${entry.name}` }))
+          // Beside the volumes only they count: what else lies there is on the system's disk. A dataset that is mounted
+          // in the one of a confined key can be another's.
+          .filter((one) => {
+            const name = mounted.get(one.path);
+            if (path === volumesFolder) return name !== undefined;
+            return confinedTo === '' || name === undefined || isWithin(name, confinedTo);
+          })
+          .map((one) => ({
+            path: one.path,
+            kind: one.kind,
+            dataset: mounted.get(one.path) ?? null,
+            owner: owners.get(one.uid) ?? null,
+            group: groups.get(one.gid) ?? null,
+            uid: one.uid,
+            gid: one.gid,
+            mode: one.mode.toString(8).padStart(4, '0'),
+            size: one.size,
+            modified: new Date(one.modified).toISOString(),
+          }))
+      );
     },
   }),
 ]);
+
+/** The dataset that has a path: the one that is mounted there, or else nearest above it. */
+function datasetAt(path: string, mounted: ReadonlyMap<string, string>): string | undefined {
+  for (let at = path; isWithin(at, volumesFolder); at = parentOf(at)) {
+    const name = mounted.get(at);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}

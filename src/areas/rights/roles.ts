@@ -51,6 +51,7 @@ export const roles: Readonly<Record<RoleName, readonly Permission[]>> = {
       [
         ...['storage/volume', 'services/services', 'services/iscsi/globalconfiguration', 'services/iscsi/portal'],
         ...['services/iscsi/authorizedinitiator', 'services/iscsi/authcredential', 'system/version'],
+        'holdfast/folders',
       ],
       ['read'],
     ),

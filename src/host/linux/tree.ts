@@ -1,9 +1,10 @@
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import {
   chmod,
   lstat,
   mkdir,
   open,
+  opendir,
   readdir,
   readFile,
   readlink,
@@ -19,12 +20,17 @@ import { dirname, join, relative } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import {
   type Encoding,
+  type EntriesOptions,
   type Exposure,
   type ExposureOptions,
+  entryOf,
   type FileOptions,
   type Files,
+  type FolderEntry,
   isExposed,
+  isListed,
   type Permissions,
+  tooMany,
   type Within,
 } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
@@ -81,18 +87,32 @@ export class Tree implements Files {
     }
   }
 
-  async folders(path: string, within: string): Promise<readonly string[]> {
+  async entries(path: string, { within, foldersOnly, most }: EntriesOptions): Promise<readonly FolderEntry[]> {
+    const what = `cannot list ${path}`;
+    const parts = partsBelow(path, within, what);
     try {
-      const [location, border] = await Promise.all([path, within].map(async (one) => realpath(await this.locate(one))));
-      if (location === undefined || border === undefined || !isWithin(location, border)) return [];
-      const entries = await readdir(location, { withFileTypes: true });
-      return entries
-        .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
-        .map((entry) => `${path}/${entry.name}`)
-        .sort();
+      const { end, stats, close } = await walk(await this.#border(within), parts);
+      try {
+        if (!stats.isDirectory()) throw new HostError(`${parts.at(-1) ?? path} is not a folder`);
+        const names: string[] = [];
+        // Read piece by piece, so that a folder of millions of files is not held in memory to find its few folders.
+        for await (const entry of await opendir(byHandle(end.fd))) {
+          if (!isListed(entry.name) || (foldersOnly && !entry.isDirectory())) continue;
+          if (names.length === most) throw new HostError(tooMany(most));
+          names.push(entry.name);
+        }
+        const found: FolderEntry[] = [];
+        for (const name of names.sort()) {
+          const status = await lookIn(byHandle(end.fd, name));
+          // It can be removed or replaced while the folder is read.
+          if (status !== undefined && (!foldersOnly || status.isDirectory())) found.push(entryOf(name, status));
+        }
+        return found;
+      } finally {
+        await close();
+      }
     } catch (error) {
-      if (isAbsence(error)) return [];
-      throw hostError(`cannot list ${path}`, error);
+      throw hostError(what, error);
     }
   }
 
@@ -405,6 +425,16 @@ function partsBelow(path: string, within: string, what: string): readonly string
     .slice(border.length)
     .split('/')
     .filter((part) => part !== '');
+}
+
+/** The status of a path without following a link, or undefined when nothing is there. */
+async function lookIn(location: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(location);
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
 }
 
 async function isLink(location: string): Promise<boolean> {

@@ -1,3 +1,5 @@
+import type { Stats } from 'node:fs';
+
 /**
  * Files of the machine: those that subsystems render, and the folders of shares. Paths are absolute, as the machine
  * sees them.
@@ -13,10 +15,10 @@ export interface Files {
   beginning(path: string): Promise<readonly string[]>;
 
   /**
-   * The paths of the folders in a folder, without links and those whose names begin with a dot. An empty list when it is
-   * missing, or a link on the way leads out of `within`.
+   * What is in a folder, by name, without names that begin with a dot or are not UTF-8. Refuses links on the path below
+   * `within`, a folder that is missing, and one with more than `most` entries of the kind. Links in it are not followed.
    */
-  folders(path: string, within: string): Promise<readonly string[]>;
+  entries(path: string, options: EntriesOptions): Promise<readonly FolderEntry[]>;
 
   /** Replaces the file atomically: a reader sees either the old or the new content. Creates missing folders. */
   write(path: string, content: string, options?: FileOptions): Promise<void>;
@@ -103,6 +105,41 @@ export interface Within {
   /** Whether links that stay within the folder are followed, as where all of the folder belongs to one jail. */
   readonly links?: 'followed';
 }
+
+export interface EntriesOptions {
+  readonly within: string;
+  /** Whether only folders are listed. */
+  readonly foldersOnly: boolean;
+  readonly most: number;
+}
+
+export interface FolderEntry {
+  readonly name: string;
+  readonly kind: 'folder' | 'file' | 'link' | 'other';
+  readonly uid: number;
+  readonly gid: number;
+  /** The permission bits. */
+  readonly mode: number;
+  /** In bytes. */
+  readonly size: number;
+  /** When its content was changed last, in milliseconds since 1970. */
+  readonly modified: number;
+}
+
+/** An entry by its status, which was read without following a link. */
+export function entryOf(
+  name: string,
+  found: Pick<Stats, 'uid' | 'gid' | 'mode' | 'size' | 'mtimeMs' | 'isDirectory' | 'isFile' | 'isSymbolicLink'>,
+): FolderEntry {
+  const { uid, gid, mode, size, mtimeMs } = found;
+  const kind = found.isDirectory() ? 'folder' : found.isFile() ? 'file' : found.isSymbolicLink() ? 'link' : 'other';
+  return { name, kind, uid, gid, mode: mode & 0o7777, size, modified: mtimeMs };
+}
+
+/** Whether names are listed: a name that is not UTF-8 could not be sent back. */
+export const isListed = (name: string): boolean => !name.startsWith('.') && !name.includes('\ufffd');
+
+export const tooMany = (most: number): string => `it has more than ${most} entries`;
 
 export interface ExposureOptions {
   readonly within: string;

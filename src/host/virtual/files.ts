@@ -18,12 +18,17 @@ import { dirname, join } from 'node:path';
 import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import {
   type Encoding,
+  type EntriesOptions,
   type Exposure,
   type ExposureOptions,
+  entryOf,
   type FileOptions,
   type Files,
+  type FolderEntry,
   isExposed,
+  isListed,
   type Permissions,
+  tooMany,
   type Within,
 } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
@@ -82,16 +87,24 @@ export class VirtualFiles implements Files {
     }
   }
 
-  async folders(path: string, within: string): Promise<readonly string[]> {
+  async entries(path: string, { within, foldersOnly, most }: EntriesOptions): Promise<readonly FolderEntry[]> {
     try {
-      const location = this.#tree.locate(path);
-      if (!isWithin(location, this.#tree.locate(within))) return [];
-      return readdirSync(location, { withFileTypes: true })
-        .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
-        .map((entry) => `${path}/${entry.name}`)
-        .sort();
+      const location = this.#locationWithin(path, { within }, { follow: true });
+      const folder = lookAt(location);
+      if (folder === undefined) throw new HostError(`there is no ${lastElement(normalPath(path))}`);
+      if (!folder.isDirectory()) throw new HostError(`${lastElement(normalPath(path))} is not a folder`);
+      const entries = readdirSync(location, { withFileTypes: true }).filter(
+        (entry) => isListed(entry.name) && (!foldersOnly || entry.isDirectory()),
+      );
+      if (entries.length > most) throw new HostError(tooMany(most));
+      return entries
+        .map(({ name }) => name)
+        .sort()
+        .flatMap((name) => {
+          const found = lookAt(join(location, name));
+          return found === undefined ? [] : [entryOf(name, found)];
+        });
     } catch (error) {
-      if (isAbsence(error)) return [];
       throw hostError(`cannot list ${path}`, error);
     }
   }

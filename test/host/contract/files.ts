@@ -67,15 +67,26 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         assert.equal(await files.kind(`${folder}/here/below`), undefined);
       });
 
-      test('folders are listed without files, links and hidden ones, and never outside of the border', async (t) => {
+      test('what is in a folder is listed with its status, without hidden names', async (t) => {
         const { files, folder } = await place(t);
         for (const name of ['one/file', 'two/file', 'two/deep/file', '.hidden/file', 'file'])
           await files.write(`${folder}/${name}`, 'x');
-        assert.deepEqual(await files.folders(folder, folder), [`${folder}/one`, `${folder}/two`]);
-        assert.deepEqual(await files.folders(`${folder}/two`, folder), [`${folder}/two/deep`]);
-        assert.deepEqual(await files.folders(`${folder}/none`, folder), []);
-        assert.deepEqual(await files.folders(`${folder}/file`, folder), []);
-        assert.deepEqual(await files.folders(folder, `${folder}/one`), []);
+        const names = async (path: string, foldersOnly: boolean) =>
+          (await files.entries(path, { within: folder, foldersOnly, most: 3 + (foldersOnly ? 0 : 1) })).map(
+            ({ name }) => name,
+          );
+        assert.deepEqual(await names(folder, true), ['one', 'two']);
+        assert.deepEqual(await names(folder, false), ['file', 'here', 'one', 'two']);
+        assert.deepEqual(await names(`${folder}/two`, true), ['deep']);
+        const [file] = await files.entries(folder, { within: folder, foldersOnly: false, most: 4 });
+        assert.ok(file !== undefined && Math.abs(Date.now() - file.modified) < 60_000);
+        assert.deepEqual([file.kind, file.size, file.mode], ['file', 1, 0o644]);
+        const refusal = (path: string, within: string, most: number, why: RegExp) =>
+          refused(files.entries(path, { within, foldersOnly: true, most }), why);
+        await refusal(folder, folder, 1, /more than 1 entries/);
+        await refusal(`${folder}/none`, folder, 3, /there is no none/);
+        await refusal(`${folder}/file`, folder, 3, /file is not a folder/);
+        await refusal(folder, `${folder}/one`, 3, /cannot list/);
         for (const name of ['one/file', 'two/file', 'two/deep/file', '.hidden/file', 'file'])
           await files.remove(`${folder}/${name}`);
         for (const name of ['one', 'two/deep', 'two', '.hidden']) await files.removeEmptyFolder(`${folder}/${name}`);

@@ -154,6 +154,22 @@ describe('the tree', () => {
     assert.deepEqual(readdirSync(`${root}/mnt/tank`), []);
   });
 
+  test('a folder is not listed through a link, and a link in it is listed as a link', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/mnt/tank/sub/deep`, { recursive: true });
+    symlinkSync('sub', `${root}/mnt/tank/link`);
+    const options = { within: '/mnt', foldersOnly: false, most: 10 };
+    await refused(tree.entries('/mnt/tank/link', options), /link is a link/);
+    await refused(tree.entries('/mnt/tank/link/deep', options), /link is a link/);
+    const kinds = (await tree.entries('/mnt/tank', options)).map(({ name, kind }) => [name, kind]);
+    assert.deepEqual(kinds, [
+      ['link', 'link'],
+      ['sub', 'folder'],
+    ]);
+    const names = (await tree.entries('/mnt/tank', { ...options, foldersOnly: true })).map(({ name }) => name);
+    assert.deepEqual(names, ['sub']);
+  });
+
   test('permissions reach everything in a folder, but no target of a link', async (t) => {
     const { tree, root } = treeFor(t);
     const folder = `${root}/mnt/tank/share`;
