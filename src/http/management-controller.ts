@@ -13,9 +13,10 @@ import type { Operations } from '../engine/declare/resource.ts';
 import type { RequestContext } from '../engine/engine.ts';
 import type { DryPlan } from '../engine/plan/dry-run.ts';
 import type { Services } from '../engine/services.ts';
-import { isObject } from '../lib/json.ts';
+import { isObject, sortedJsonPieces } from '../lib/json.ts';
+import { collected } from '../lib/slices.ts';
 import { quote } from '../lib/text.ts';
-import { type Answer, json, jsonText, nothing } from './answer.ts';
+import { type Answer, jsonText, nothing } from './answer.ts';
 import { acceptsLines, listed } from './listing.ts';
 import { queryOf } from './query.ts';
 
@@ -38,6 +39,9 @@ export interface ManagementCall extends ManagementRequest {
   /** Whether the credential of the request is still accepted. */
   isAdmitted(): Promise<boolean>;
 }
+
+/** Levels of an answer above what is serialized without a pause, such as a record of a whole configuration. */
+const levelsOfAnswers = 3;
 
 /** Milliseconds between the comments that keep idle streams open. */
 const heartbeat = 15_000;
@@ -62,7 +66,8 @@ export class ManagementController {
     if (selection !== undefined && isList(result)) return this.#listed(result, selection, call);
     if (result instanceof Negotiated) return negotiated(result, operation.status, call.request.headers.accept);
     const { value, headers } = result instanceof Headed ? result : { value: result, headers: {} };
-    return operation.answer === 'nothing' ? nothing(operation.status, headers) : json(operation.status, value, headers);
+    if (operation.answer === 'nothing') return nothing(operation.status, headers);
+    return jsonText(operation.status, (await collected(sortedJsonPieces(value, levelsOfAnswers))).join(''), headers);
   }
 
   /** Finds out what a request would do to the machine, and changes nothing. */

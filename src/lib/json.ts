@@ -20,6 +20,31 @@ export function sortedJson(value: unknown): string {
 }
 
 /**
+ * The text of `sortedJson`, in pieces that follow each other without a separator: what lies `levels` below the whole is one
+ * piece. Long values are serialized with it in slices.
+ */
+export function* sortedJsonPieces(value: unknown, levels: number): Generator<string> {
+  if (levels > 0 && Array.isArray(value)) {
+    yield '[';
+    for (const [index, item] of value.entries()) {
+      if (index > 0) yield ',';
+      yield* sortedJsonPieces(item, levels - 1);
+    }
+    yield ']';
+  } else if (levels > 0 && isObject(value)) {
+    const keys = Object.keys(value)
+      .filter((key) => value[key] !== undefined)
+      .sort();
+    yield '{';
+    for (const [index, key] of keys.entries()) {
+      yield `${index > 0 ? ',' : ''}${JSON.stringify(key)}:`;
+      yield* sortedJsonPieces(value[key], levels - 1);
+    }
+    yield '}';
+  } else yield sortedJson(value);
+}
+
+/**
  * Counts the values and the levels of a JSON text in UTF-8 without parsing it, and stops above either limit. An empty
  * object or list counts as two values. In a text that is not valid JSON it counts what a parser builds before it finds
  * the error, or more.

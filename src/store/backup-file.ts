@@ -6,7 +6,8 @@ import { IssueList, invalid } from '../engine/declare/errors.ts';
 import type { Field, Fields } from '../engine/declare/fields.ts';
 import { isKept, isRecordOf } from '../engine/declare/record.ts';
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
-import { isObject, sortedJson } from '../lib/json.ts';
+import { isObject, sortedJsonPieces } from '../lib/json.ts';
+import { inSlices } from '../lib/slices.ts';
 import { isSealed, Seal } from './seal.ts';
 
 /** Version of the format, incremented by incompatible changes. */
@@ -38,11 +39,14 @@ export async function newBackupSeal(passphrase: string): Promise<BackupSeal> {
   return { seal: await sealBy(passphrase, salt), salt };
 }
 
-/** Without a seal the backup omits the secrets, because they would be stored unencrypted. */
-export function writeBackup(
+/**
+ * Without a seal the backup omits the secrets, because they would be stored unencrypted. Other requests are served
+ * meanwhile: a record takes up to 0.1 ms, and there may be thousands.
+ */
+export async function writeBackup(
   configuration: Configuration,
   { version, at, sealed }: { readonly version: string; readonly at: string; readonly sealed?: BackupSeal | undefined },
-): Members {
+): Promise<Members> {
   const bodyOf = (fields: Fields, record: Members) => {
     const body: Record<string, unknown> = { id: record['id'] };
     for (const [name, field] of Object.entries(fields)) {
@@ -52,16 +56,26 @@ export function writeBackup(
     }
     return body;
   };
+  function* bodies(): Generator<undefined, Members> {
+    const resources: Record<string, readonly Members[]> = {};
+    for (const [{ path, fields }, records] of configuration) {
+      const list: Members[] = [];
+      for (const record of records) {
+        list.push(bodyOf(fields, record));
+        yield;
+      }
+      resources[path] = list;
+    }
+    return resources;
+  }
   const file = {
     holdfast_backup: format,
     version,
     made: at,
     secrets: sealed === undefined ? null : { salt: sealed.salt.toString('base64') },
-    resources: Object.fromEntries(
-      [...configuration].map(([{ path, fields }, records]) => [path, records.map((record) => bodyOf(fields, record))]),
-    ),
+    resources: await inSlices(bodies()),
   };
-  return { ...file, digest: digestOf(file) };
+  return { ...file, digest: await digestOf(file) };
 }
 
 /**
@@ -89,7 +103,7 @@ export async function readBackup(
     throw wrongFile(
       `A newer version of Holdfast wrote this backup: expected format ${format} or earlier, got ${made}.`,
     );
-  if (digest !== digestOf({ holdfast_backup: made, ...rest }))
+  if (digest !== (await digestOf({ holdfast_backup: made, ...rest })))
     throw wrongFile('The backup is damaged or was changed after it was made: its digest does not match its content.');
   const seal = await sealOf(rest['secrets'], passphrase);
   const bodies = isObject(rest['resources']) ? rest['resources'] : {};
@@ -103,7 +117,9 @@ export async function readBackup(
     if (list !== undefined)
       found.set(
         resource,
-        readRecords(resource, list, seal, issues).map((one) => (trusted ? { ...one, doubtful: [] } : one)),
+        (await inSlices(readRecords(resource, list, seal, issues))).map((one) =>
+          trusted ? { ...one, doubtful: [] } : one,
+        ),
       );
   }
   issues.throwIfAny();
@@ -139,7 +155,12 @@ interface Partly {
   readonly doubtful: readonly { readonly name: string; readonly wrong: string }[];
 }
 
-function readRecords(resource: Kept, list: unknown, seal: Seal | undefined, issues: IssueList): readonly Partly[] {
+function* readRecords(
+  resource: Kept,
+  list: unknown,
+  seal: Seal | undefined,
+  issues: IssueList,
+): Generator<undefined, readonly Partly[]> {
   const records = Array.isArray(list) ? list.filter(isObject) : [];
   const ids = records.map(({ id }) => id);
   const isWhole =
@@ -156,7 +177,12 @@ function readRecords(resource: Kept, list: unknown, seal: Seal | undefined, issu
     );
     return [];
   }
-  return records.map((record) => readRecord(resource, record, seal, issues));
+  const read: Partly[] = [];
+  for (const record of records) {
+    read.push(readRecord(resource, record, seal, issues));
+    yield;
+  }
+  return read;
 }
 
 function readRecord({ path, fields }: Kept, body: Members, seal: Seal | undefined, issues: IssueList): Partly {
@@ -251,8 +277,16 @@ async function sealOf(secrets: unknown, passphrase: string | undefined): Promise
   return sealBy(passphrase, Buffer.from(String(secrets['salt']), 'base64'));
 }
 
-function digestOf(file: Members): string {
-  return createHash('sha256').update(sortedJson(file)).digest('hex');
+/** The levels of a backup above its records: the file, its resources, the list of each. */
+export const levelsOfBackup = 3;
+
+async function digestOf(file: Members): Promise<string> {
+  const hash = createHash('sha256');
+  function* parts() {
+    for (const piece of sortedJsonPieces(file, levelsOfBackup)) yield hash.update(piece);
+  }
+  await inSlices(parts());
+  return hash.digest('hex');
 }
 
 function isUnset(value: unknown): boolean {

@@ -16,8 +16,10 @@ import type { Kept } from '../engine/configuration/tables.ts';
 import { volumesFolder } from '../engine/declare/formats.ts';
 import type { Configuration } from '../engine/declare/resource.ts';
 import type { Engine, Log } from '../engine/engine.ts';
+import { sortedJsonPieces } from '../lib/json.ts';
+import { collected } from '../lib/slices.ts';
 import { messageOf } from '../lib/text.ts';
-import { type BackupSeal, newBackupSeal, writeBackup } from './backup-file.ts';
+import { type BackupSeal, levelsOfBackup, newBackupSeal, writeBackup } from './backup-file.ts';
 import { replaceDurably } from './marks.ts';
 
 export const recoveryKeyName = 'recovery.key';
@@ -116,7 +118,9 @@ export class PoolBackups {
     if (outdated.length === 0) return;
     const key = recoveryKey(this.#parts.state);
     this.#sealed ??= await newBackupSeal(key);
-    const content = `${JSON.stringify(this.#fileOf(revision, this.#sealed))}\n`;
+    const file = await this.#fileOf(revision, this.#sealed);
+    // Two backups below one more level.
+    const content = `${(await collected(sortedJsonPieces(file, levelsOfBackup + 1))).join('')}\n`;
     const hasEncrypted = pools.some(({ isEncrypted }) => isEncrypted);
     for (const { pool } of outdated)
       await engine.whileAtRest(pool, `back up the configuration on ${pool}`, () =>
@@ -162,16 +166,18 @@ export class PoolBackups {
     for (const { path } of byNumber.slice(0, -keptOnPool)) await files.writePrivate(path, undefined, options);
   }
 
-  #fileOf(revision: number, sealed: BackupSeal): object {
+  async #fileOf(revision: number, sealed: BackupSeal): Promise<object> {
     const { engine, without } = this.#parts;
     const made = { version: engine.version, at: new Date(engine.now()).toISOString(), sealed };
     const leaving = (configuration: Configuration): Configuration =>
       new Map([...configuration].filter(([{ path }]) => !without.some((one) => one.path === path)));
+    // Both of the same moment: a change may be committed while they are written.
+    const [whole, fresh] = [leaving(engine.wholeConfiguration), leaving(engine.freshConfiguration)];
     return {
       holdfast_recovery: 1,
       revision,
-      configuration: writeBackup(leaving(engine.wholeConfiguration), made),
-      fresh: writeBackup(leaving(engine.freshConfiguration), made),
+      configuration: await writeBackup(whole, made),
+      fresh: await writeBackup(fresh, made),
     };
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { measureJson } from '../../src/lib/json.ts';
+import { measureJson, sortedJson, sortedJsonPieces } from '../../src/lib/json.ts';
 
 const unlimited = { values: Number.POSITIVE_INFINITY, depth: Number.POSITIVE_INFINITY };
 const measure = (text: string, most = unlimited) => measureJson(Buffer.from(text), most);
@@ -26,6 +26,14 @@ test('the scan of a JSON text counts the values and levels that a parser builds'
     fc.property(fc.jsonValue(), fc.constantFrom(undefined, 2), (value, indent) => {
       const text = JSON.stringify(value, undefined, indent);
       assert.deepEqual(measure(text), counted(JSON.parse(text)));
+    }),
+  );
+});
+
+test('the pieces of a value are together its text with sorted keys, with any number of levels', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.nat({ max: 4 }), (value, levels) => {
+      assert.equal([...sortedJsonPieces({ value, left: undefined }, levels)].join(''), sortedJson({ value }));
     }),
   );
 });
