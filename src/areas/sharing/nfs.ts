@@ -161,20 +161,48 @@ export type NfsShare = RecordOf<typeof nfsShare.fields>;
  */
 function checkOverlap({ record, view, facts, issues }: Checking<typeof nfsShare.fields>): void {
   const mine = holderOf(record.nfs_paths[0] ?? '', facts);
-  const { networks, hosts, isForAll } = clientsOf(record);
+  const own = clientsOf(record);
   for (const other of view.all(nfsShare)) {
-    if (other.id === record.id || holderOf(other.nfs_paths[0] ?? '', facts) !== mine) continue;
+    if (other.id === record.id) continue;
+    // With thousands of shares, most time goes into this loop, so that what decides most often is looked at first.
+    const problems = meetings(own, clientsOf(other));
+    if (problems === none || holderOf(other.nfs_paths[0] ?? '', facts) !== mine) continue;
     // A share whose folder is gone is not served, so it does not stand in the way.
     if (other.nfs_paths.some((path) => absence({ path }, facts.storage) !== undefined)) continue;
-    const theirs = clientsOf(other);
-    if (isForAll && theirs.isForAll) issues.add('nfs_network', "You can't share same filesystem with all hosts twice.");
-    else if (isForAll ? theirs.networks.length > 0 : theirs.isForAll && networks.length > 0)
-      issues.add('nfs_network', 'Another NFS share already exports this dataset for some network');
-    const twice = hosts.find((host) => theirs.hosts.includes(host));
-    if (twice !== undefined) issues.add('nfs_hosts', `Another NFS share already exports this dataset for ${twice}`);
-    if (networks.some((network) => theirs.networks.some((other) => meet(network, other))))
-      issues.add('nfs_network', 'Another NFS share already exports this dataset for some network');
+    for (const { field, message } of problems) issues.add(field, message);
   }
+}
+
+interface Meeting {
+  readonly field: 'nfs_network' | 'nfs_hosts';
+  readonly message: string;
+}
+
+const none: readonly Meeting[] = Object.freeze([]);
+const someNetwork: Meeting = Object.freeze({
+  field: 'nfs_network',
+  message: 'Another NFS share already exports this dataset for some network',
+});
+const allHosts: Meeting = Object.freeze({
+  field: 'nfs_network',
+  message: "You can't share same filesystem with all hosts twice.",
+});
+
+/** What keeps two shares of one dataset from having these clients. */
+function meetings({ networks, hosts, isForAll }: Clients, theirs: Clients): readonly Meeting[] {
+  const twice = hosts.find((host) => theirs.hosts.includes(host));
+  const isAllTwice = isForAll && theirs.isForAll;
+  const isAllBeside = isForAll ? theirs.networks.length > 0 : theirs.isForAll && networks.length > 0;
+  const isMet = networks.some((network) => theirs.networks.some((other) => meet(network, other)));
+  if (twice === undefined && !isAllTwice && !isAllBeside && !isMet) return none;
+  return [
+    ...(isAllTwice ? [allHosts] : []),
+    ...(isAllBeside ? [someNetwork] : []),
+    ...(twice === undefined
+      ? []
+      : [{ field: 'nfs_hosts' as const, message: `Another NFS share already exports this dataset for ${twice}` }]),
+    ...(isMet ? [someNetwork] : []),
+  ];
 }
 
 interface Clients {
