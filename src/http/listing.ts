@@ -15,8 +15,12 @@ import { type Answer, jsonText, jsonType } from './answer.ts';
 export const linesType = 'application/x-ndjson';
 
 /** Whether the client accepts one JSON text for each line. Programs of the document never name this type. */
-export function acceptsLines(accept: string | undefined): boolean {
-  return /(^|,)\s*application\/x-ndjson\s*(;(?!\s*q=0(\.0*)?\s*(,|$))|,|$)/i.test(accept ?? '');
+export function acceptsLines(accept = ''): boolean {
+  // Almost no request names it, and the expression takes a twentieth of the time of a GET.
+  return (
+    accept.toLowerCase().includes('ndjson') &&
+    /(^|,)\s*application\/x-ndjson\s*(;(?!\s*q=0(\.0*)?\s*(,|$))|,|$)/i.test(accept)
+  );
 }
 
 export interface Listing<T> {
