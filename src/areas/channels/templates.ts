@@ -12,8 +12,10 @@ interface Template {
   readonly whenEnded?: { readonly path: string; readonly body: JsonObject };
   /** The address, if the service has one for all. */
   readonly address?: string;
-  /** The longest title and text. */
+  /** The longest title and text, in characters. */
   readonly most?: { readonly title: number; readonly text: number };
+  /** The most bytes of a text. */
+  readonly mostBytes?: number;
   /** How the service wants texts to be escaped. */
   readonly escapes?: 'entities';
 }
@@ -107,7 +109,8 @@ export const templates = {
       ...{ title: '{title}', priority: '{urgency}', tags: '{tag}' },
     },
     body: '{text}',
-    most: { title: 200, text: 3500 },
+    // A longer message arrives as an attached file, which a phone does not show.
+    mostBytes: 4096,
   },
 } as const satisfies Readonly<Record<string, Template>>;
 
@@ -155,7 +158,11 @@ export function requestsOf(
   });
 }
 
-function valuesOf({ most, escapes }: Template, bulletin: Bulletin, token: string): Readonly<Record<string, unknown>> {
+function valuesOf(
+  { most, mostBytes, escapes }: Template,
+  bulletin: Bulletin,
+  token: string,
+): Readonly<Record<string, unknown>> {
   const { host, at, alerts } = bulletin;
   const tone = toneOf(alerts);
   const look = looks[tone];
@@ -164,7 +171,10 @@ function valuesOf({ most, escapes }: Template, bulletin: Bulletin, token: string
   return {
     ...{ ...look, colourNumber: Number.parseInt(look.colour.slice(1), 16) },
     ...{ host, token, bearer: token && `Bearer ${token}`, time: new Date(at).toISOString() },
-    ...{ title: shown(titleOf(bulletin), most?.title), text: shown(textOf(alerts), most?.text) },
+    ...{
+      title: shown(titleOf(bulletin), most?.title),
+      text: withinBytes(shown(textOf(alerts), most?.text), mostBytes),
+    },
     ...{ id: first?.id, kind: first?.kind, about: first?.about, severity: first?.severity },
     ...{ message: shown(first?.message ?? '', most?.text), action: tone === 'ended' ? 'resolve' : 'trigger' },
     since: new Date(first?.since ?? at).toISOString(),
@@ -184,5 +194,15 @@ function fill(part: unknown, values: Readonly<Record<string, unknown>>): unknown
 }
 
 const shortened = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+/** The beginning of a text in as many bytes of UTF-8. */
+function withinBytes(text: string, most = Number.POSITIVE_INFINITY): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return text;
+  const ellipsis = '…';
+  // Half a character at the end is decoded as a replacement character.
+  const begin = bytes.subarray(0, most - Buffer.byteLength(ellipsis)).toString();
+  return `${begin.replace(/\ufffd+$/, '')}${ellipsis}`;
+}
 
 const entities = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -96,6 +96,17 @@ test('a chat gets one message, and a paging service one for each problem, with i
   assert.equal(note?.body, '[critical] The volume <tank> is 95 % full.\n[ended] The clock is off.');
 });
 
+test('a note of ntfy has at most 4096 bytes, however many each character has', () => {
+  const to = { address: 'https://ntfy.example.org/nas', token: '' };
+  for (const letters of ['m', 'Ж', 'm€', '🖴']) {
+    const alerts = Array<Alert>(20).fill({ ...full, message: letters.repeat(300) });
+    const [note] = requestsOf('ntfy', to, { ...bulletin, alerts });
+    const length = Buffer.byteLength(note?.body ?? '');
+    assert.ok(length <= 4096 && length > 4090, `${letters}: ${length}`);
+    assert.doesNotMatch(note?.body ?? '', /\ufffd/);
+  }
+});
+
 test('a line of syslog is of RFC 5424, with its quotes escaped and no line breaks', () => {
   const odd = { ...full, about: 'a"b\\c]d', message: 'one\ntwo' };
   assert.equal(
