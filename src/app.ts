@@ -113,6 +113,7 @@ export interface App {
   readonly notices: NotificationIntake;
   readonly mailer: Mailer;
   readonly history: Recorder;
+  readonly channels: Notifier;
   /** A server whose every connection is that of the administrator. Its socket must be accessible to root only. */
   localServer(): Server;
   /** Applies the configuration to the machine. Changes are possible when it resolves. Call it once. */
@@ -358,6 +359,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     notices,
     mailer,
     history,
+    channels,
     localServer() {
       const local = createServer((request, response) => server.routing(request, response));
       local.on('connection', (socket) => {

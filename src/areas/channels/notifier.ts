@@ -25,9 +25,12 @@ export interface NotifierParts extends SenderParts {
   readonly settles?: number;
 }
 
-/** Milliseconds between two looks: while something waits to be sent, and otherwise. */
-const busy = 1000;
+/** The most milliseconds between two looks. */
 const idle = 30_000;
+/** Milliseconds from a cause of a look, which often comes with others, to the look. */
+const soon = 100;
+/** Milliseconds from the start to the first look. */
+const firstLook = 1000;
 /** Milliseconds of failures that are not yet a problem. */
 const patience = 10 * 60_000;
 
@@ -63,9 +66,9 @@ export class Notifier implements Channels {
       const isOurs = event.name === 'record.changed' && event.payload.resource === channelPath;
       if (isOurs && event.payload.what === 'updated') this.#hurry(event.payload.id);
       const isNote = event.name === 'record.changed' && event.payload.resource === alertNote.path;
-      if (isOurs || isNote || event.name.startsWith('problem.')) this.#lookIn(busy / 10);
+      if (isOurs || isNote || event.name.startsWith('problem.')) this.#lookIn(soon);
     });
-    this.#lookIn(busy);
+    this.#lookIn(firstLook);
   }
 
   async close(): Promise<void> {
@@ -122,8 +125,8 @@ export class Notifier implements Channels {
     if (this.#hasEnded) return;
     const channels = view().all(channel);
     const current = channels.length === 0 ? [] : problems();
-    for (const record of channels) this.#lookAt(record, current);
-    this.#lookIn(this.#gathering.size > 0 ? busy : idle);
+    const waits = channels.map((record) => this.#lookAt(record, current));
+    this.#lookIn(Math.max(soon, Math.min(idle, ...waits)));
   }
 
   /** Resolves when what is being sent was sent. */
@@ -138,10 +141,11 @@ export class Notifier implements Channels {
     this.#timer.unref();
   }
 
-  #lookAt(record: Channel, current: readonly CurrentProblem[]): void {
+  /** Reports what is due to a channel. Returns the milliseconds until something that is due may be sent. */
+  #lookAt(record: Channel, current: readonly CurrentProblem[]): number {
     const { now, zone, settles = 120_000 } = this.#parts;
     const { id } = record;
-    if (!record.enabled || this.#running.has(id)) return;
+    if (!record.enabled || this.#running.has(id)) return idle;
     const state = this.#forgotten(record, current);
     const due = alertsDue(record, current, new Map(state.sent.map((one) => [one.id, one])), {
       now: now(),
@@ -151,17 +155,23 @@ export class Notifier implements Channels {
     });
     if (due.length === 0) {
       this.#gathering.delete(id);
-      return;
+      return idle;
     }
     const since = this.#gathering.get(id) ?? now();
     this.#gathering.set(id, since);
-    if (now() - since < record.gather_seconds * 1000 || waitOf({ ...state, cursor: 0, hasLost: false }, now()) > 0)
-      return;
+    const gathers = since + record.gather_seconds * 1000 - now();
+    const wait = Math.max(gathers, waitOf({ ...state, cursor: 0, hasLost: false }, now()));
+    if (wait > 0) return wait;
     this.#gathering.delete(id);
     this.#running.set(
       id,
-      this.#report(record, due).finally(() => this.#running.delete(id)),
+      this.#report(record, due).finally(() => {
+        this.#running.delete(id);
+        // What began meanwhile is due, and so is what was not accepted.
+        this.#lookIn(soon);
+      }),
     );
+    return idle;
   }
 
   async #report(record: Channel, due: readonly Alert[]): Promise<void> {
@@ -215,7 +225,7 @@ export class Notifier implements Channels {
   #hurry(id: number): void {
     const state = this.#stateOf(id);
     if (state.next > 0) this.#put(id, { ...state, next: 0 });
-    this.#lookIn(busy / 10);
+    this.#lookIn(soon);
   }
 
   #stateOf(id: number): ChannelState {
