@@ -65,6 +65,8 @@ test('a paging service has one incident for each problem, which gets worse and i
   const idOf = (kind: string) => String(problems.find((one) => one['kind'] === kind)?.['id']);
   const severities = () => Object.fromEntries([...pager.open].map(([id, { severity }]) => [id, severity]));
   assert.deepEqual(severities(), { [idOf('memory')]: 'critical', [idOf('wear')]: 'warning' });
+  const { message = '' } = genie.open.get(idOf('wear')) ?? {};
+  assert.match(message, /^The disk ada0 has used up 95 % of the writes/, 'the list of alerts shows what is wrong');
   assert.deepEqual([genie.open.get(idOf('memory'))?.priority, genie.open.get(idOf('wear'))?.priority], ['P1', 'P3']);
   await begin(nas, 'wear', 'ada0', 100);
   // There is no event of it: the next regular look would come within half a minute.

@@ -95,7 +95,7 @@ export const templates = {
     each: true,
     headers: { ...json, authorization: 'GenieKey {token}' },
     body: {
-      ...{ message: '{title}', alias: '{id}', description: '{message}', entity: '{about}', source: '{host}' },
+      ...{ message: '{headline}', alias: '{id}', description: '{message}', entity: '{about}', source: '{host}' },
       ...{ priority: '{priority}', details: { kind: '{kind}', severity: '{severity}' } },
     },
     whenEnded: { path: '/{id}/close?identifierType=alias', body: { source: '{host}' } },
@@ -176,7 +176,8 @@ function valuesOf(
       text: withinBytes(shown(textOf(alerts), most?.text), mostBytes),
     },
     ...{ id: first?.id, kind: first?.kind, about: first?.about, severity: first?.severity },
-    ...{ message: shown(first?.message ?? '', most?.text), action: tone === 'ended' ? 'resolve' : 'trigger' },
+    ...{ message: shown(first?.message ?? '', most?.text), headline: shown(first?.message ?? '', most?.title) },
+    action: tone === 'ended' ? 'resolve' : 'trigger',
     since: new Date(first?.since ?? at).toISOString(),
     alerts: alerts.map(({ since, ...alert }) => ({ ...alert, since: new Date(since).toISOString() })),
   };
