@@ -148,7 +148,7 @@ export class ChangeRehearsal implements Rehearsal {
         desired: state.subsystem.render(draft, draft.facts),
         applied: this.#applied.get(state) ?? state.applied,
       }))
-      .filter(({ desired, applied }) => applied === undefined || !isDeepStrictEqual(applied, desired));
+      .filter(({ state, desired, applied }) => !isDeepStrictEqual(applied ?? state.failed, desired));
   }
 }
 

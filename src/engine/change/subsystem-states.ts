@@ -7,6 +7,8 @@ export interface SubsystemState {
   readonly subsystem: Subsystem;
   /** The state that was last applied; undefined if it is unknown. */
   applied: Desired | undefined;
+  /** The state that could not be applied, while it is degraded. */
+  failed: Desired | undefined;
   degraded: string | undefined;
   attempts: number;
   retry: NodeJS.Timeout | undefined;
@@ -22,7 +24,10 @@ export interface Affected {
 export interface SubsystemStates {
   /** The managed subsystems that read the changed records, and those that the change takes over. */
   concerned(draft: LayeredDraft, changes?: readonly RecordChange[]): readonly SubsystemState[];
-  /** Those among these subsystems for which the draft renders a different state. */
+  /**
+   * Those among these subsystems for which the draft renders a different state. One that is degraded anyway, and that the
+   * draft does not change, holds up no change: the reconciler retries it.
+   */
   affected(draft: LayeredDraft, concerned?: readonly SubsystemState[]): readonly Affected[];
   /** Applies the stored configuration again after a failed change, the last subsystem first. */
   takeBack(begun: readonly SubsystemState[]): Promise<void>;

@@ -129,6 +129,7 @@ export class Reconciler implements SubsystemStates {
     this.#states = inOrder(subsystems).map((subsystem) => ({
       subsystem,
       applied: undefined,
+      failed: undefined,
       degraded: undefined,
       attempts: 0,
       retry: undefined,
@@ -279,11 +280,10 @@ export class Reconciler implements SubsystemStates {
     );
   }
 
-  /** Those among these subsystems for which the draft renders a different state. */
   affected(draft: LayeredDraft, concerned = this.concerned(draft)): readonly Affected[] {
     return concerned
       .map((state) => ({ state, desired: state.subsystem.render(draft, draft.facts) }))
-      .filter(({ state, desired }) => state.applied === undefined || !isDeepStrictEqual(state.applied, desired));
+      .filter(({ state: { applied, failed }, desired }) => !isDeepStrictEqual(applied ?? failed, desired));
   }
 
   /**
@@ -331,6 +331,7 @@ export class Reconciler implements SubsystemStates {
   recovered(state: SubsystemState): void {
     clearTimeout(state.retry);
     state.attempts = 0;
+    state.failed = undefined;
     if (state.degraded === undefined) return;
     state.degraded = undefined;
     this.#log.info({ subsystem: state.subsystem.name }, `subsystem ${state.subsystem.name}: recovered`);
@@ -348,7 +349,7 @@ export class Reconciler implements SubsystemStates {
       if (state.applied !== undefined && isDeepStrictEqual(state.applied, desired)) continue;
       void this.#inQueue(
         `apply ${state.subsystem.name} after a change of the machine`,
-        () => this.#repair(state, `after a change of ${topic}`),
+        () => this.#repairAndLook(state, `after a change of ${topic}`),
         claimsOfRepair(state.subsystem.name, desired),
       );
     }
@@ -366,17 +367,28 @@ export class Reconciler implements SubsystemStates {
     }
   }
 
+  /**
+   * Applies one subsystem like `#repair`, and reads the facts that it changed, such as services that run now. Not after a
+   * failure: facts that were read apply a degraded subsystem once more.
+   */
+  async #repairAndLook(state: SubsystemState, when: string): Promise<void> {
+    const touched = new Set<Topic>();
+    await this.#repair(state, when, { touched });
+    if (state.degraded === undefined) await this.#renew(touched);
+  }
+
   /** Applies the stored configuration of a managed subsystem. Returns what was done. */
   async #apply(state: SubsystemState, when: string, options: RepairOptions = {}): Promise<readonly string[]> {
     const { subsystem } = state;
     const { touched = new Set<Topic>(), kept = [], isOwn = false, ...known } = options;
     const { view, facts } = this.#world();
+    let desired: Desired | undefined;
     const replacing = async (path: string, applied: DesiredFile | undefined) => {
       const copy = isOwn ? undefined : await this.#edited.keep(path, applied);
       if (copy !== undefined) kept.push(copy);
     };
     try {
-      const desired = subsystem.render(view, facts);
+      desired = subsystem.render(view, facts);
       const how = { ...known, originals: this.#originals, replacing };
       const outcome = await converge(this.#host, desired, state.applied, how);
       const { actions } = outcome;
@@ -394,6 +406,7 @@ export class Reconciler implements SubsystemStates {
       // The machine may have been changed before the error.
       for (const topic of convergedTopics) touched.add(topic);
       state.applied = undefined;
+      state.failed = desired;
       state.degraded = messageOf(error);
       state.attempts += 1;
       this.#log.error(
@@ -450,7 +463,7 @@ export class Reconciler implements SubsystemStates {
     const again = () => {
       const { view, facts } = this.#world();
       const claims = claimsOfRepair(state.subsystem.name, state.subsystem.render(view, facts));
-      return this.#inQueue(`repair ${state.subsystem.name}`, () => this.#repair(state, 'on retry'), claims);
+      return this.#inQueue(`repair ${state.subsystem.name}`, () => this.#repairAndLook(state, 'on retry'), claims);
     };
     state.retry = setTimeout(() => void again(), retryAfter(state.attempts));
     state.retry.unref();
