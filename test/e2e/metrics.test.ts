@@ -57,6 +57,11 @@ test('pools, datasets and disks have the figures that the daemon knows', async (
   assert.ok(pool !== undefined);
   assert.equal(valuesOf(metrics, 'zfs_pool_size_bytes', 'pool')[pool.name], pool.size);
   assert.equal(valuesOf(metrics, 'zfs_pool_health', 'pool')[pool.name], 0);
+  const watched = ['freeing_bytes', 'leaked_bytes', 'fragmentation_ratio', 'deduplication_ratio', 'readonly'];
+  assert.deepEqual(
+    watched.map((name) => valuesOf(metrics, `zfs_pool_${name}`, 'pool')[pool.name]),
+    [0, 0, 0, 1, 0],
+  );
   assert.deepEqual(Object.keys(valuesOf(metrics, 'zfs_dataset_used_bytes', 'name')), [...storage.datasets.keys()]);
   const kinds = valuesOf(metrics, 'zfs_dataset_used_bytes', 'type');
   assert.deepEqual(Object.keys(kinds).toSorted(), ['filesystem', 'volume']);

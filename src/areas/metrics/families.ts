@@ -105,6 +105,23 @@ const pools: readonly Metric[] = [
   ofPool(ratio('zfs_pool_capacity', 'Share of the pool that is in use, from 0 to 1.'), ({ size, allocated }) =>
     size > 0 ? allocated / size : undefined,
   ),
+  ofPool(bytes('zfs_pool_freeing', 'Space of destroyed data that is not free yet.'), ({ figures }) => figures.freeing),
+  ofPool(
+    bytes('zfs_pool_leaked', 'Space that nothing refers to, and that never becomes free.'),
+    ({ figures }) => figures.leaked,
+  ),
+  ofPool(
+    ratio('zfs_pool_fragmentation', 'Fragmentation of the free space, from 0 to 1.'),
+    ({ figures }) => figures.fragmentation,
+  ),
+  // The exporter shows the reciprocal of what ZFS shows, so that it is from 0 to 1 like its other ratios.
+  ofPool(
+    ratio('zfs_pool_deduplication', 'Size of the data with deduplication by their size without it, from 0 to 1.'),
+    ({ figures }) => 1 / figures.deduplication,
+  ),
+  ofPool(gauge('zfs_pool_readonly', 'Whether the pool is imported read-only: 1 if it is.'), ({ figures }) =>
+    Number(figures.isReadonly),
+  ),
   ofPool(
     gauge(
       'zfs_pool_health',

@@ -2,7 +2,15 @@ import { volumesFolder } from '../../engine/declare/formats.ts';
 import type { Facts, Touched } from '../../engine/facts/facts.ts';
 import { act, actOnce, ensure, type StepKind, type Texts } from '../../engine/plan/steps.ts';
 import { type Host, HostError } from '../../host/ports/index.ts';
-import type { Dataset, DatasetSettings, DiskGroup, NewDatasetSettings, Pool, PoolSpec } from '../../host/ports/zfs.ts';
+import {
+  type Dataset,
+  type DatasetSettings,
+  type DiskGroup,
+  initialFigures,
+  type NewDatasetSettings,
+  type Pool,
+  type PoolSpec,
+} from '../../host/ports/zfs.ts';
 import { lastElement } from '../../lib/path.ts';
 import { messageOf } from '../../lib/text.ts';
 
@@ -28,7 +36,8 @@ const emptyDataset: Omit<Dataset, 'name'> = Object.freeze({
 /** A new pool. ZFS chooses its GUID. */
 function emptyPool(name: string): Pool {
   const sizes = { size: 0, allocated: 0, free: 0 };
-  return { name, guid: `new pool ${name}`, health: 'ONLINE', ...sizes, upgraded: true, scan: undefined, groups: [] };
+  const rest = { figures: initialFigures, upgraded: true, scan: undefined, groups: [] };
+  return { name, guid: `new pool ${name}`, health: 'ONLINE', ...sizes, ...rest };
 }
 
 function withDataset(facts: Facts, dataset: Dataset): Facts {

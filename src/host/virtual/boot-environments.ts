@@ -1,6 +1,6 @@
 import type { BootEnvironment, BootEnvironments } from '../ports/boot-environments.ts';
 import { HostError } from '../ports/index.ts';
-import type { Pool, PoolDevice, PoolGroup } from '../ports/zfs.ts';
+import { initialFigures, type Pool, type PoolDevice, type PoolGroup } from '../ports/zfs.ts';
 import { isFlag, isNumber, isText, listOf, Memory, shapeOf } from './state.ts';
 
 const isEnvironment = shapeOf<BootEnvironment>({
@@ -36,6 +36,7 @@ const systemPool: Pool = Object.freeze({
   guid: '4611686018427387904',
   health: 'ONLINE',
   ...sizes,
+  figures: initialFigures,
   upgraded: true,
   scan: undefined,
   groups: Object.freeze([group]),

@@ -8,7 +8,7 @@ import { EventBus } from '../../../src/engine/declare/events.ts';
 import { type Problem, problemId } from '../../../src/engine/declare/problem.ts';
 import { Problems, problemsOfResources } from '../../../src/engine/upkeep/problems.ts';
 import { storeProblems } from '../../../src/engine/upkeep/store-condition.ts';
-import type { Pool } from '../../../src/host/ports/zfs.ts';
+import { initialFigures, type Pool } from '../../../src/host/ports/zfs.ts';
 import { machine } from '../../subsystems/support/configuration.ts';
 
 const GiB = 1024 ** 3;
@@ -121,6 +121,7 @@ const pool = {
   size: 100,
   allocated: 1,
   free: 99,
+  figures: initialFigures,
   upgraded: true,
   scan: undefined,
 } as const;

@@ -28,6 +28,24 @@ describe('pools', () => {
     assert.equal(tank.scan, undefined);
   });
 
+  test('what only those who watch a pool need comes from the same output', () => {
+    const usual = { freeing: 0, leaked: 0, fragmentation: 0.02, deduplication: 1, isReadonly: false };
+    assert.deepEqual(tank?.figures, usual);
+    const set = (name: string, value: string, text: string) =>
+      text.replaceAll(new RegExp(`("${name}":\\{[^{}]*?"value":")[^"]*`, 'g'), `$1${value}`);
+    const other = Object.entries({
+      freeing: '8192',
+      leaked: '512',
+      fragmentation: '-',
+      dedupratio: '2.50',
+      readonly: 'on',
+    });
+    const text = other.reduce((all, [name, value]) => set(name, value, all), recording('pools-get.json'));
+    assert.deepEqual(poolsOf(recording('pools-status.json'), text)[1]?.figures, {
+      ...{ freeing: 8192, leaked: 512, fragmentation: undefined, deduplication: 2.5, isReadonly: true },
+    });
+  });
+
   test('the data groups come first, then logs, caches and spares', () => {
     assert.deepEqual(groupsOf(tank), [
       'mirror mirror-0 ONLINE: ubdc ONLINE, ubdd ONLINE',
@@ -89,8 +107,9 @@ describe('pools', () => {
   });
 
   test('a scrub runs, is paused, is cancelled', () => {
-    assert.deepEqual(scanOf('running-status.json'), { kind: 'scrub', state: 'running', percent: 0, errors: 0 });
-    assert.deepEqual(scanOf('paused-status.json'), { kind: 'scrub', state: 'paused', percent: 0, errors: 0 });
+    const current = { kind: 'scrub', percent: 0, errors: 0, began: 1_795_241_911 };
+    assert.deepEqual(scanOf('running-status.json'), { ...current, state: 'running' });
+    assert.deepEqual(scanOf('paused-status.json'), { ...current, state: 'paused' });
     assert.deepEqual(scanOf('cancelled-status.json'), { kind: 'scrub', state: 'cancelled', percent: 0, errors: 0 });
     const half = recording('running-status.json').replace('"issued":"0"', '"issued":"315348992"');
     assert.equal(poolsOf(half)[0]?.scan?.percent, 50);

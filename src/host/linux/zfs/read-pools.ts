@@ -1,4 +1,13 @@
-import type { ErrorCounts, GroupKind, Health, Pool, PoolDevice, PoolGroup, Scan } from '../../ports/zfs.ts';
+import type {
+  ErrorCounts,
+  GroupKind,
+  Health,
+  Pool,
+  PoolDevice,
+  PoolFigures,
+  PoolGroup,
+  Scan,
+} from '../../ports/zfs.ts';
 import { bytesOf, entriesOf, type Members, memberOf, parse, propertyOf, textOf } from './json.ts';
 
 /** The name of the disk that a device path leads to now, or undefined when it leads nowhere. */
@@ -31,9 +40,23 @@ function readPool(name: string, pool: Members, properties: Members, diskOf: Disk
     size: bytesOf(properties, 'size'),
     allocated: bytesOf(properties, 'allocated'),
     free: bytesOf(properties, 'free'),
+    figures: figuresOf(properties),
     upgraded: isUpgraded(properties),
     scan: readScan(memberOf(pool, 'scan_stats')),
     groups: Object.freeze(groups),
+  });
+}
+
+function figuresOf(properties: Members): PoolFigures {
+  const text = (name: string) => propertyOf(properties, name)?.value ?? '';
+  const percent = text('fragmentation');
+  return Object.freeze({
+    freeing: bytesOf(properties, 'freeing'),
+    leaked: bytesOf(properties, 'leaked'),
+    // A pool without space maps of every device has a hyphen.
+    fragmentation: /^\d+%?$/.test(percent) ? Number.parseInt(percent, 10) / 100 : undefined,
+    deduplication: Number.parseFloat(text('dedupratio')) || 1,
+    isReadonly: text('readonly') === 'on',
   });
 }
 
@@ -136,8 +159,10 @@ function readScan(stats: Members): Scan | undefined {
       return Object.freeze({ kind, state: 'finished', percent: 100, errors, ended: number('end_time') });
     case 'CANCELED':
       return Object.freeze({ kind, state: 'cancelled', percent: part, errors });
-    case 'SCANNING':
-      return Object.freeze({ kind, state: number('scrub_pause') > 0 ? 'paused' : 'running', percent: part, errors });
+    case 'SCANNING': {
+      const state = number('scrub_pause') > 0 ? 'paused' : 'running';
+      return Object.freeze({ kind, state, percent: part, errors, began: number('start_time') });
+    }
     default:
       return undefined;
   }

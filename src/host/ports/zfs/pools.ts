@@ -57,6 +57,7 @@ export interface Pool {
   readonly size: number;
   readonly allocated: number;
   readonly free: number;
+  readonly figures: PoolFigures;
   /** Whether every feature that this machine's ZFS supports is enabled in the pool. */
   readonly upgraded: boolean;
   readonly scan: Scan | undefined;
@@ -64,12 +65,36 @@ export interface Pool {
   readonly groups: readonly PoolGroup[];
 }
 
+/** What only those who watch a pool need. */
+export interface PoolFigures {
+  /** Bytes of destroyed datasets and snapshots that are not free yet. */
+  readonly freeing: number;
+  /** Bytes that nothing refers to and that never become free. */
+  readonly leaked: number;
+  /** Fragmentation of the free space, from 0 to 1; undefined when ZFS does not know it. */
+  readonly fragmentation: number | undefined;
+  /** Size of the data without deduplication by their size with it; 1 without any. */
+  readonly deduplication: number;
+  readonly isReadonly: boolean;
+}
+
+/** Those of a pool that is new. */
+export const initialFigures: PoolFigures = Object.freeze({
+  freeing: 0,
+  leaked: 0,
+  fragmentation: 0,
+  deduplication: 1,
+  isReadonly: false,
+});
+
 export interface Scan {
   readonly kind: 'scrub' | 'resilver';
   readonly state: 'running' | 'finished' | 'cancelled' | 'paused';
   /** 0 to 100. */
   readonly percent: number;
   readonly errors: number;
+  /** When it began, in seconds since 1970, while it runs. */
+  readonly began?: number;
   /** When it finished, in seconds since 1970. */
   readonly ended?: number;
 }

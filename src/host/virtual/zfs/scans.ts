@@ -16,6 +16,9 @@ export function scanOf({ scrub }: PoolRecord, now: number): Scan | undefined {
   const elapsed = (scrub.cancelledAt ?? now) - scrub.startedAt;
   const percent = Math.min(100, Math.max(0, (elapsed / scrub.duration) * 100));
   const state = scrub.cancelledAt !== undefined ? 'cancelled' : percent >= 100 ? 'finished' : 'running';
-  const ended = state === 'finished' ? { ended: Math.floor((scrub.startedAt + scrub.duration) / 1000) } : {};
-  return Object.freeze({ kind: scrub.kind ?? 'scrub', state, percent, errors: 0, ...ended });
+  const times = {
+    ...(state === 'running' && { began: Math.floor(scrub.startedAt / 1000) }),
+    ...(state === 'finished' && { ended: Math.floor((scrub.startedAt + scrub.duration) / 1000) }),
+  };
+  return Object.freeze({ kind: scrub.kind ?? 'scrub', state, percent, errors: 0, ...times });
 }

@@ -1,4 +1,12 @@
-import type { ErrorCounts, Health, Pool, PoolDevice, PoolGroup, Scan } from '../../ports/zfs.ts';
+import {
+  type ErrorCounts,
+  type Health,
+  initialFigures,
+  type Pool,
+  type PoolDevice,
+  type PoolGroup,
+  type Scan,
+} from '../../ports/zfs.ts';
 import { bearableIn, holdsData, idleSpares, membersOf, rankOf } from './groups.ts';
 import type { DeviceRecord, GroupRecord, PoolRecord } from './record.ts';
 import { scanOf } from './scans.ts';
@@ -26,6 +34,7 @@ export function poolOf(store: PoolStore, pool: PoolRecord): Pool {
     size,
     allocated,
     free: size - allocated,
+    figures: initialFigures,
     upgraded: pool.outdated !== true,
     scan: scanIn(store, pool),
     groups,
