@@ -25,6 +25,7 @@ import { SecondFactors } from './areas/people/second-factors.ts';
 import { portRule } from './areas/services/ports.ts';
 import { DiskTrends } from './areas/storage/disk-trends.ts';
 import { machineKey } from './areas/storage/keys.ts';
+import { resilverProblems } from './areas/storage/resilver-problems.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { machineNames } from './areas/system/machine-names.ts';
 import { Mailer } from './areas/system/mail.ts';
@@ -162,6 +163,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       () => channels.problems,
       () => trends.problems(engine.world.facts, now()),
       () => lateTasks.problems,
+      () => resilverProblems(engine.world.facts, now()),
       () => memoryProblems(engine.world.facts),
     ],
     resources: parts.resources ?? catalogue,

@@ -90,7 +90,10 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
   const originals = new Originals({ host, log, now });
   const edited = new EditedFiles({ host, log, now });
   const steps = new StepRunner({ host, events, log });
-  const condition = new StoreCondition({ store, log });
+  const condition = new StoreCondition({
+    ...{ store, log },
+    simulatedUsage: () => host.faults?.valueOf('system-usage'),
+  });
   const common = {
     host,
     store,

@@ -9,7 +9,7 @@ import { type Host, HostError } from '../../host/ports/index.ts';
 const fault = objectOf('Fault', {
   id: integerOf('Id of the fault.'),
   kind: choiceOf(faultNames, 'What goes wrong.'),
-  target: stringOf('Name of the disk or of the volume; empty for a fault of the whole machine.'),
+  target: stringOf('Name of the disk, the volume or the systemd unit; empty for a fault of the whole machine.'),
   value: integerOf('How much, in the unit of the kind; 0 for a kind without a value.'),
 });
 
@@ -106,7 +106,8 @@ export const virtual = section('virtual', 'What the simulated machine does in pl
     body: {
       kind: required(choice(faultNames, { description: 'What goes wrong.' })),
       target: text({
-        description: 'Name of the disk, such as ada0, or of the volume; empty for the machine.',
+        description:
+          'Name of the disk, such as ada0, of the volume, or of the systemd unit, such as smbd; empty for the machine.',
         max: 64,
       }),
       value: optional(
@@ -170,7 +171,11 @@ function mustBeVirtual({ operations }: Call): void {
 /** The answer is sent when problems show the fault. */
 async function looked({ operations }: Call): Promise<void> {
   await operations.perform(
-    check({ title: 'look at the machine', holds: async () => {}, touches: ['disks', 'storage', 'condition'] }),
+    check({
+      title: 'look at the machine',
+      holds: async () => {},
+      touches: ['disks', 'storage', 'condition', 'services'],
+    }),
   );
 }
 

@@ -6,15 +6,32 @@ import type { Problem } from '../declare/problem.ts';
 /** Free share of a system file system below which there is a problem. */
 const room = { warning: 0.1, critical: 0.05 } as const;
 
+interface StoreConditionParts {
+  readonly store: ConfigurationStore;
+  readonly log: Log;
+  /** How full the root file system of a virtual machine is, in percent, if that is simulated. */
+  readonly simulatedUsage: () => number | undefined;
+}
+
+/** Bytes of the root file system of a virtual machine. */
+const simulatedSize = 16 * 1024 ** 3;
+
+function simulatedSystem(percent: number): FileSystem {
+  const free = Math.round((simulatedSize * Math.max(0, 100 - percent)) / 100);
+  return { path: '/', holds: 'system', free, total: simulatedSize };
+}
+
 /** Whether changes can be stored, and for how long there is space for them. */
 export class StoreCondition {
   readonly #store: ConfigurationStore;
   readonly #log: Log;
+  readonly #simulatedUsage: () => number | undefined;
   #obstructed: string | undefined;
 
-  constructor({ store, log }: { readonly store: ConfigurationStore; readonly log: Log }) {
+  constructor({ store, log, simulatedUsage }: StoreConditionParts) {
     this.#store = store;
     this.#log = log;
+    this.#simulatedUsage = simulatedUsage;
   }
 
   /** A message why changes cannot be stored now; undefined if they can. */
@@ -29,7 +46,9 @@ export class StoreCondition {
   }
 
   get problems(): readonly Problem[] {
-    return storeProblems(this.obstacle, this.#store.fileSystems());
+    const usage = this.#simulatedUsage();
+    const simulated = usage === undefined ? [] : [simulatedSystem(usage)];
+    return storeProblems(this.obstacle, [...this.#store.fileSystems(), ...simulated]);
   }
 }
 

@@ -6,11 +6,13 @@ export interface Faults {
   begin(fault: NewFault): Promise<Fault>;
   /** Ends a fault; false if there is none with this id. */
   end(id: number): Promise<boolean>;
+  /** The value of a fault that lasts; undefined without it. */
+  valueOf(kind: FaultKind, target?: string): number | undefined;
 }
 
 export interface NewFault {
   readonly kind: FaultKind;
-  /** Name of a disk or a pool; empty for a fault of the machine. */
+  /** Name of a disk, a pool or a unit of the service manager; empty for a fault of the machine. */
   readonly target: string;
   /** In the unit of the kind; 0 for a kind without a value. */
   readonly value: number;
@@ -22,7 +24,7 @@ export interface Fault extends NewFault {
 
 interface FaultSpec {
   /** What it is about. */
-  readonly of: 'disk' | 'pool' | 'machine';
+  readonly of: 'disk' | 'pool' | 'service' | 'machine';
   readonly description: string;
   /** The value without one in the request; undefined for a kind that has none. */
   readonly value?: number;
@@ -44,6 +46,12 @@ export const faultKinds = {
   'self-test-age': { of: 'disk', description: 'The last self-test is this old.', value: 9000, unit: 'power-on hours' },
   'pool-usage': { of: 'pool', description: 'The pool is this full.', value: 95, unit: 'percent' },
   'scrub-age': { of: 'pool', description: 'The last scrub ended so long ago.', value: 400, unit: 'days' },
+  'slow-resilver': {
+    ...{ of: 'pool', description: 'A resilver runs, has done a quarter, and takes so long.', value: 10, unit: 'days' },
+  },
+  'service-fails': { of: 'service', description: 'The program of the service ends, and each start of it fails.' },
+  replication: { of: 'machine', description: 'Replications reach no other machine.' },
+  'system-usage': { of: 'machine', description: 'The root file system is this full.', value: 97, unit: 'percent' },
   clock: { of: 'machine', description: 'The clock differs from the time servers.', value: 60, unit: 'seconds' },
   memory: { of: 'machine', description: 'So much of the memory is available.', value: 2, unit: 'percent' },
   updates: { of: 'machine', description: 'So many package updates are available.', value: 1, unit: 'updates' },

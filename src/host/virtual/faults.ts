@@ -5,8 +5,11 @@ import { isNumber, isText, listOf, Memory, shapeOf } from './state.ts';
 interface Machine {
   readonly disks: () => readonly string[];
   readonly pools: () => readonly string[];
+  readonly services: () => readonly string[];
   /** Makes a disk stop responding, or respond again. */
   readonly respond: (disk: string, responds: boolean) => void;
+  /** Makes the program of a service end. */
+  readonly fail: (service: string) => void;
 }
 
 const isFault = shapeOf<Fault>({
@@ -26,7 +29,6 @@ export class VirtualFaults implements Faults {
     this.#machine = machine;
   }
 
-  /** The value of a fault; undefined while there is none. */
   valueOf(kind: FaultKind, target = ''): number | undefined {
     return this.#memory.value.find((one) => one.kind === kind && one.target === target)?.value;
   }
@@ -37,8 +39,8 @@ export class VirtualFaults implements Faults {
 
   async begin({ kind, target, value }: NewFault): Promise<Fault> {
     const { of } = faultSpec(kind);
-    const { disks, pools, respond } = this.#machine;
-    const known = of === 'disk' ? disks() : of === 'pool' ? pools() : [''];
+    const { disks, pools, services, respond, fail } = this.#machine;
+    const known = { disk: disks, pool: pools, service: services, machine: () => [''] }[of]();
     if (!known.includes(target))
       throw new HostError(
         of === 'machine'
@@ -51,6 +53,7 @@ export class VirtualFaults implements Faults {
     const fault = Object.freeze({ id, kind, target, value });
     if (kind === 'disk-fails') respond(target, false);
     this.#memory.keep(Object.freeze([...before.filter((one) => one.id !== id), fault].sort((a, b) => a.id - b.id)));
+    if (kind === 'service-fails') fail(target);
     return fault;
   }
 

@@ -77,7 +77,11 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const faults: VirtualFaults = new VirtualFaults(join(folder, 'faults.json'), {
     disks: () => disks.map(({ name }) => name),
     pools: () => zfs.poolNames(),
+    services: () => services.installed,
     respond: (disk, responds) => (responds ? zfs.mendDisk(disk) : zfs.breakDisk(disk)),
+    fail(service) {
+      if (services.isRunning(service)) services.end(service, 'failed');
+    },
   });
   // These refer to each other: a target needs existing storage, and storage that a target serves cannot be destroyed.
   const zfs: VirtualZfs = virtualZfs(join(folder, 'zfs.json'), {
@@ -96,7 +100,10 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
           ? zfs.hasDevice(path)
           : disks.some(({ name }) => path === `/dev/${name}`),
   });
-  const services = new VirtualServices(join(folder, 'services.json'), tree, options.programs ?? []);
+  const services: VirtualServices = new VirtualServices(join(folder, 'services.json'), tree, {
+    programs: options.programs ?? [],
+    fails: (name) => faults.valueOf('service-fails', name) !== undefined,
+  });
   const bootEnvironments = new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now);
   const jails = new VirtualJails(join(folder, 'jails.json'), tree);
   const directories = options.directories ?? readDirectories(usualDirectories);
@@ -136,6 +143,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     replication: new VirtualReplication(join(folder, 'peers.json'), {
       tree,
       near: (dataset, recursive) => zfs.replicas(dataset, recursive),
+      isCutOff: () => faults.valueOf('replication') !== undefined,
     }),
     services,
     statistics: new VirtualStatistics({

@@ -41,17 +41,21 @@ export class VirtualReplication implements Replication {
   readonly #memory: Memory<Elsewhere>;
   readonly #tree: Tree;
   readonly #near: (dataset: string, recursive: boolean) => readonly Omit<Replica, 'marks' | 'resumeToken'>[];
+  readonly #isCutOff: () => boolean;
 
   constructor(
     path: string,
     options: {
       tree: Tree;
       near: (dataset: string, recursive: boolean) => readonly Omit<Replica, 'marks' | 'resumeToken'>[];
+      /** Whether no other machine can be reached. */
+      isCutOff: () => boolean;
     },
   ) {
     this.#memory = new Memory(path, isElsewhere, Object.freeze({ peers: {}, marks: {} }));
     this.#tree = options.tree;
     this.#near = options.near;
+    this.#isCutOff = options.isCutOff;
   }
 
   async near(dataset: string, { recursive }: { recursive: boolean }): Promise<readonly Replica[]> {
@@ -140,7 +144,7 @@ export class VirtualReplication implements Replication {
   }
 
   async pair({ hostname, token }: PairRequest): Promise<Paired> {
-    mustResolve(hostname);
+    this.#mustReach(hostname);
     if (token.startsWith('expired'))
       throw new HostError(`${hostname} did not let this machine's key in: it answered 401`);
     const hostKey = `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${hash('sha256', hostname, 'base64').slice(0, 43)}`;
@@ -149,7 +153,7 @@ export class VirtualReplication implements Replication {
 
   /** The state of another machine. Throws when its host key has changed. */
   #peer({ hostname, knownHosts, alias, identity }: Remote): Peer {
-    mustResolve(hostname);
+    this.#mustReach(hostname);
     if (this.#read(identity) === undefined)
       throw new HostError(`Identity file ${identity} not accessible: No such file or directory.`);
     const keys = (this.#read(knownHosts) ?? '')
@@ -160,6 +164,11 @@ export class VirtualReplication implements Replication {
     if (known.key === undefined || !keys.includes(known.key)) throw new HostError('Host key verification failed.');
     if (peers[hostname] === undefined) this.#memory.keep({ peers: { ...peers, [hostname]: known }, marks });
     return known;
+  }
+
+  #mustReach(hostname: string): void {
+    mustResolve(hostname);
+    if (this.#isCutOff()) throw new HostError(`ssh: connect to host ${hostname} port 22: No route to host`);
   }
 
   #keepPeer(remote: Remote, datasets: Peer['datasets']): void {

@@ -18,6 +18,7 @@ export class VirtualServices implements Services {
   readonly #memory: Memory<Readonly<Record<string, Kept>>>;
   readonly #tree: Tree;
   readonly #installed: ReadonlySet<string>;
+  readonly #fails: (name: string) => boolean;
   #rereads = 0;
   readonly #starts = new Map<string, number>();
   readonly #reloads = new Map<string, number>();
@@ -26,9 +27,14 @@ export class VirtualServices implements Services {
   readonly #silent = new Set<string>();
   readonly #watchers = new Set<(names: readonly string[]) => void>();
 
-  /** `programs` are the units of installed packages. */
-  constructor(path: string, tree: Tree, programs: readonly string[]) {
+  /** `programs` are the units of installed packages; the program of a service that `fails` cannot be started. */
+  constructor(
+    path: string,
+    tree: Tree,
+    { programs, fails }: { readonly programs: readonly string[]; readonly fails: (name: string) => boolean },
+  ) {
     this.#tree = tree;
+    this.#fails = fails;
     this.#memory = new Memory(
       path,
       mapOf(shapeOf<Kept>({ running: isFlag, enabled: isFlag })),
@@ -52,6 +58,11 @@ export class VirtualServices implements Services {
     return this.#rereads;
   }
 
+  /** The units of installed packages. */
+  get installed(): readonly string[] {
+    return [...this.#installed];
+  }
+
   isRunning(name: string): boolean {
     return this.#stateOf(name).running;
   }
@@ -71,6 +82,7 @@ export class VirtualServices implements Services {
 
   async start(name: string): Promise<void> {
     this.#mustBeInstalled(name, 'start');
+    this.#mustStart(name);
     const before = this.#stateOf(name);
     this.#keep(name, { running: true, enabled: true });
     if (!before.running) count(this.#starts, name);
@@ -94,6 +106,7 @@ export class VirtualServices implements Services {
   async restart(name: string): Promise<void> {
     this.#mustBeInstalled(name, 'restart');
     this.#silent.delete(name);
+    this.#mustStart(name);
     this.#keep(name, { ...this.#stateOf(name), running: true });
     count(this.#starts, name);
   }
@@ -103,6 +116,7 @@ export class VirtualServices implements Services {
     { running, enabled }: { readonly running: boolean; readonly enabled: boolean },
   ): Promise<void> {
     this.#mustBeInstalled(name, 'restart');
+    if (running) this.#mustStart(name);
     this.#keep(name, { running, enabled });
     if (running) count(this.#starts, name);
   }
@@ -164,6 +178,13 @@ export class VirtualServices implements Services {
   #mustBeInstalled(name: string, verb: string): void {
     if (!this.#isInstalled(name))
       throw new HostError(`Failed to ${verb} ${name}.service: Unit ${name}.service not found.`);
+  }
+
+  #mustStart(name: string): void {
+    if (!this.#fails(name)) return;
+    this.#keep(name, { ...this.#stateOf(name), running: false });
+    this.#failed.add(name);
+    throw new HostError(`Job for ${name}.service failed because the control process exited with error code.`);
   }
 
   #keep(name: string, state: Kept): void {

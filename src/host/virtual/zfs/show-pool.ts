@@ -41,9 +41,17 @@ export function poolOf(store: PoolStore, pool: PoolRecord): Pool {
   });
 }
 
-/** The last scan, or a scrub that ended as long ago as a fault sets. */
+/** The part of a slow resilver that is done. */
+const slowPart = 0.25;
+
+/** The last scan, or what a fault sets: a resilver that takes some days, or a scrub that ended some days ago. */
 function scanIn(store: PoolStore, pool: PoolRecord): Scan | undefined {
   const now = store.now();
+  const duration = store.faultOf('slow-resilver', pool.name);
+  if (duration !== undefined) {
+    const began = Math.floor(now / 1000 - slowPart * duration * 86_400);
+    return Object.freeze({ kind: 'resilver', state: 'running', percent: slowPart * 100, errors: 0, began });
+  }
   const days = store.faultOf('scrub-age', pool.name);
   if (days === undefined) return scanOf(pool, now);
   const ended = Math.floor(now / 1000 - days * 86_400);
