@@ -42,7 +42,7 @@ async function packed(folder: string): Promise<string> {
 async function followed(machine: Machine, program: string): Promise<string> {
   await machine.run(`(${program}; echo "# status $?") >/run/output 2>&1 </dev/null &`);
   let output = '';
-  for (const end = Date.now() + 900_000; Date.now() < end && !/^# status \d+$/m.test(output); ) {
+  for (const end = Date.now() + 2_400_000; Date.now() < end && !/^# status \d+$/m.test(output); ) {
     await wait(1000);
     output = await machine.tryRun('cat /run/output', { seconds: 20 }).then(
       (answer) => answer.output,
@@ -76,7 +76,7 @@ async function startController(): Promise<Machine> {
 
 /** Tests that the Linux host fulfils one part of the contract of the ports, in a machine of its own. */
 export function contractHolds(part: 'storage' | 'services' | 'system'): void {
-  test(`the Linux host keeps the contract of every port: ${part}`, { timeout: 1_000_000 }, async (t) => {
+  test(`the Linux host keeps the contract of every port: ${part}`, { timeout: 2_600_000 }, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-contract-'));
     t.after(() => rm(folder, { recursive: true, force: true }));
     const payload = await packed(folder);
