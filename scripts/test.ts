@@ -6,7 +6,9 @@ import { accessSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync }
 import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { passesOf } from './test/passed.ts';
 import { type Outcome, runAll, runJob } from './test/run.ts';
+import type { Job } from './test/schedule.ts';
 import {
   durationsFile,
   filesOf,
@@ -28,7 +30,8 @@ Tiers: ${tiers.map(({ name }) => name).join(', ')}.
   --list    show the test files of each tier, with the seconds that each took when that was last recorded
   --record  write the seconds that each file takes in this run to test/durations.json
   --minutes N
-            end the run after N minutes: what has not ended by then has failed
+            end the run after N minutes: what has not ended by then has failed, except files on machines that passed
+            within a day with the same inputs
 `;
 
 /** How many of the slowest files are listed. */
@@ -154,7 +157,24 @@ async function again(failed: readonly Outcome[], end: number): Promise<readonly 
   return outcomes;
 }
 
-function summarize(outcomes: readonly Outcome[], flaky: readonly string[], seconds: number): void {
+/** Whether the files of a tier run on machines. They take much longer than all others. */
+const isOnMachine = ({ tier, isTest }: Job) => isTest && (tier === 'machine' || tier === 'pc');
+
+/**
+ * The share of a limited run after which no file begins that passed before with the same inputs: the rest is for files
+ * that failed, which run again.
+ */
+const repeatsFrom = 0.65;
+
+/** What is quick runs first, then what takes long, and at the end what is known to pass. */
+const rankOf = (job: Job, passedBefore: boolean) => (!isOnMachine(job) ? 0 : passedBefore ? 2 : 1);
+
+function summarize(
+  outcomes: readonly Outcome[],
+  flaky: readonly string[],
+  covered: readonly string[],
+  seconds: number,
+): void {
   const tests = outcomes.filter(({ job }) => job.isTest);
   print(`\nThe slowest files:`);
   for (const { job, seconds } of tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowest))
@@ -172,7 +192,8 @@ function summarize(outcomes: readonly Outcome[], flaky: readonly string[], secon
       `${name.padEnd(8)} ${failed === 0 ? 'passed' : `${failed} FAILED`}: ${what}, ${Math.round(total)} s in sequence`,
     );
   }
-  print(`\nflaky: ${flaky.length === 0 ? 'none' : flaky.join(', ')}`);
+  print(`\nnot run, passed before with the same inputs: ${covered.length === 0 ? 'none' : covered.length}`);
+  print(`flaky: ${flaky.length === 0 ? 'none' : flaky.join(', ')}`);
   print(
     `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s with up to ${room.toFixed(1)} cores' worth of jobs at once`,
   );
@@ -206,9 +227,32 @@ async function main(): Promise<number> {
   const start = performance.now();
   const end = start + minutes * 60_000;
   process.chdir(root);
-  const jobs = jobsOf(possible(selection), scratchFolder());
+  const passes = passesOf();
+  const before = (job: Job) => (isOnMachine(job) ? passes.when(job) : undefined);
+  const jobs = jobsOf(possible(selection), scratchFolder()).map((job): Job => {
+    const passedBefore = before(job) !== undefined;
+    const latest = passedBefore ? start + (end - start) * repeatsFrom : undefined;
+    return { ...job, rank: rankOf(job, passedBefore), ...(latest !== undefined && { latest }) };
+  });
   if (jobs.length === 0) return 77;
-  const first = await runAll(jobs, room, report, end);
+  const ran = await runAll(
+    jobs,
+    room,
+    (outcome) => {
+      if (outcome.unfinished === true && before(outcome.job) !== undefined) return;
+      report(outcome);
+      if (outcome.failure === undefined && isOnMachine(outcome.job)) passes.note(outcome.job);
+    },
+    end,
+  );
+  const covered: string[] = [];
+  const first = ran.map((outcome): Outcome => {
+    const when = outcome.unfinished === true ? before(outcome.job) : undefined;
+    if (when === undefined) return outcome;
+    covered.push(outcome.job.name);
+    print(`── no time for it, but it passed with the same inputs at ${when.toISOString()}: ${outcome.job.name}`);
+    return { job: outcome.job, seconds: 0, statements: [], failure: undefined };
+  });
   const failed = first.filter(({ failure }) => failure !== undefined);
   const second = await again(
     failed.filter(({ job, seconds }) => job.isTest && seconds > 0),
@@ -217,7 +261,7 @@ async function main(): Promise<number> {
   const mended = new Set(second.filter(({ failure }) => failure === undefined).map(({ job }) => job.name));
   const outcomes = first.map((outcome) => second.find(({ job }) => job === outcome.job) ?? outcome);
   if (record) recordDurations(outcomes);
-  summarize(outcomes, [...mended], (performance.now() - start) / 1000);
+  summarize(outcomes, [...mended], covered, (performance.now() - start) / 1000);
   return outcomes.some(({ failure }) => failure !== undefined) ? 1 : 0;
 }
 

@@ -11,6 +11,8 @@ export interface Outcome {
   readonly statements: readonly Statement[];
   /** Why it failed; undefined when it passed. */
   readonly failure: string | undefined;
+  /** Whether it failed because the time of the run was over. */
+  readonly unfinished?: boolean;
 }
 
 /** How many characters from the end of a job's output a failure shows. */
@@ -78,13 +80,17 @@ interface Ending {
   readonly output: string;
   /** Undefined when it ended with 0. */
   readonly reason: string | undefined;
+  /** Whether the time of the run was over before its end. */
+  readonly unfinished: boolean;
 }
 
 /** Runs one job to its end. */
 export async function runJob(job: Job, end = Number.POSITIVE_INFINITY): Promise<Outcome> {
-  const { seconds, output, reason } = await runProcess(job, end);
+  const { seconds, output, reason, unfinished } = await runProcess(job, end);
   const { statements, rest } = readOutput(output);
-  return { job, seconds, statements, failure: failureOf(job, statements, reason, rest) };
+  // A statement that failed before the time was over is a failure of its own.
+  const isLate = unfinished && statements.every(({ passed }) => passed);
+  return { job, seconds, statements, failure: failureOf(job, statements, reason, rest), unfinished: isLate };
 }
 
 /** Runs a batch to its end. A file that did not get to its end in it has failed. */
@@ -114,7 +120,13 @@ export async function runBatch(
 function runProcess(job: Job, latest: number): Promise<Ending> {
   const start = performance.now();
   const left = (latest - start) / 1000;
-  if (left <= 0) return Promise.resolve({ seconds: 0, output: '', reason: 'The time of the run was over before.' });
+  if (left <= 0 || start > (job.latest ?? latest))
+    return Promise.resolve({
+      seconds: 0,
+      output: '',
+      reason: 'The time of the run was over before.',
+      unfinished: true,
+    });
   const [program, ...argv] = job.command;
   // With NODE_TEST_CONTEXT set, `node --test` would report in its internal format for child processes.
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
@@ -150,7 +162,12 @@ function runProcess(job: Job, latest: number): Promise<Ending> {
         : left < job.limit
           ? `It had not ended after ${Math.round(left)} s, when the time of the run was over.`
           : `It did not end within ${job.limit} s.`;
-      resolve({ seconds: (performance.now() - start) / 1000, output, reason });
+      resolve({
+        seconds: (performance.now() - start) / 1000,
+        output,
+        reason,
+        unfinished: late && left < job.limit,
+      });
     };
     child.on('error', (error) => finish(error.message));
     child.on('close', (status, signal) => finish(status === 0 ? undefined : `It ended with ${status ?? signal}.`));

@@ -8,8 +8,12 @@ export interface Job {
   readonly needs: readonly string[];
   /** Cores that it keeps busy while it runs. Tests on machines mostly wait for the machine. */
   readonly load: number;
+  /** Jobs of a lower rank begin first; 0 without one. */
+  readonly rank?: number;
   /** Seconds that it is expected to take. */
   readonly seconds: number;
+  /** When it is too late to begin, in `performance.now()`. */
+  readonly latest?: number;
   /** Seconds after which it is ended. */
   readonly limit: number;
   /** For a batch of files, the job that would run each of them alone, named by its file. */
@@ -19,11 +23,10 @@ export interface Job {
 }
 
 /**
- * Chooses the job to start next: of those whose needs are met and for which there is room, the job with the longest
- * chain
- * of dependents, counted in seconds until the end of the chain. So the longest files begin first and none is left to
- * run
- * alone at the end, and an image that many files need is built before a file that takes longer.
+ * Chooses the job to start next: of those whose needs are met and for which there is room, the lowest rank, and in it the
+ * job with the longest chain of dependents, counted in seconds until the end of the chain. So the longest files begin
+ * first and none is left to run alone at the end, and an image that many files need is built before a file that takes
+ * longer.
  */
 export function next(
   waiting: readonly Job[],
@@ -35,7 +38,7 @@ export function next(
   const ready = waiting.filter(
     ({ needs, load }) => needs.every((name) => done.has(name)) && (used + load <= room || running.length === 0),
   );
-  return ready.toSorted((a, b) => urgency(b, waiting) - urgency(a, waiting))[0];
+  return ready.toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || urgency(b, waiting) - urgency(a, waiting))[0];
 }
 
 /** Seconds from its start to the end of the longest chain of jobs that begins with it. */

@@ -44,6 +44,26 @@ test('what has not ended when the time of the run is over has failed, and what w
   const outcomes = await runAll([slow, { ...slow, name: 'two' }], 1, () => {}, performance.now() + 500);
   assert.match(outcomes[0]?.failure ?? '', /It had not ended after \d s, when the time of the run was over/);
   assert.match(outcomes[1]?.failure ?? '', /The time of the run was over before/);
+  assert.deepEqual(
+    outcomes.map(({ unfinished }) => unfinished),
+    [true, true],
+  );
+});
+
+test('a file of which a statement had failed when the time was over is not merely unfinished', async (t) => {
+  const slow = fileOf(
+    t,
+    `test('a', () => { throw new Error('no such pool'); }); test('b', () => new Promise((done) => setTimeout(done, 20_000)));`,
+  );
+  const outcome = await runJob(slow, performance.now() + 1500);
+  assert.equal(outcome.unfinished, false);
+  assert.match(outcome.failure ?? '', /no such pool/);
+});
+
+test('a job does not begin after its latest time', async (t) => {
+  const job = fileOf(t, `test('a', () => {});`);
+  assert.equal((await runJob({ ...job, latest: performance.now() - 1 })).unfinished, true);
+  assert.equal((await runJob({ ...job, latest: performance.now() + 10_000 })).failure, undefined);
 });
 
 test('a failure has the location and the error', async (t) => {

@@ -23,6 +23,12 @@ test('the longest file begins first, after the jobs that it needs', () => {
   assert.equal(next(jobs.slice(0, 2), [image], new Set(), 2)?.name, 'long');
 });
 
+test('a job of a lower rank begins before longer ones of a higher rank', () => {
+  const jobs = [job('known to pass', { seconds: 90, rank: 2 }), job('machine', { seconds: 60, rank: 1 }), job('code')];
+  assert.equal(next(jobs, [], new Set(), 2)?.name, 'code');
+  assert.equal(next(jobs.slice(0, 2), [], new Set(), 2)?.name, 'machine');
+});
+
 test('a job for which there is no room starts only when nothing else runs', () => {
   const big = job('big', { load: 4 });
   assert.equal(next([big], [job('other')], new Set(), 2), undefined);
