@@ -283,14 +283,17 @@ export const jail = collection(
   ],
 );
 
-/** Existing jails are stored below jc_path, so it must not change while there are jails. */
+/**
+ * Existing jails are stored below jc_path, so it must not change while there are jails. As long as it is not set, jails
+ * are made by the same change.
+ */
 export const jailsStay: Rule = {
   description: 'jc_path does not change while there are jails.',
   reads: [jailSettings],
   check(draft, changed) {
     const [first] = draft.all(jail);
     for (const { before, after } of changed)
-      if (first !== undefined && before?.['jc_path'] !== after?.['jc_path'])
+      if (first !== undefined && before?.['jc_path'] !== '' && before?.['jc_path'] !== after?.['jc_path'])
         draft.issues.add(
           'jc_path',
           `The jail ${quote(first.jail_host)} is stored in ${String(before?.['jc_path'])}. Delete all jails first.`,
@@ -393,7 +396,7 @@ function checkTemplate({ record, view, issues }: JailCheck): void {
     );
 }
 
-function checkNetwork({ record, view, facts, issues }: JailCheck): void {
+function checkNetwork({ record, before, view, facts, issues }: JailCheck): void {
   const others = view.all(jail).filter(({ id }) => id !== record.id);
   const machine = machineAddresses(facts);
   const mine: Ip[] = [];
@@ -430,7 +433,7 @@ function checkNetwork({ record, view, facts, issues }: JailCheck): void {
     [4, 'jail_ipv4', settings.jc_ipv4_network],
     [6, 'jail_ipv6', settings.jc_ipv6_network],
   ] as const)
-    if (record[name] === null && network !== null)
+    if (before === undefined && record[name] === null && network !== null)
       issues.add(name, `The configured IPv${family} address range has no free address.`);
   if (!record.jail_vnet) {
     if (record.jail_nat)

@@ -130,9 +130,13 @@ async function checkFolders(
   const { view } = operations.world;
   if (!mounted || source === '' || place === undefined || view.find(jail, 'jail_host', name) === undefined) return;
   const mountPoint = normalPath(destination);
+  // Another request of the same change may make the dataset, or the jail.
+  const { datasets } = operations.world.facts.storage;
+  const isDataset = [...datasets.values()].some(({ mountpoint }) => mountpoint === normalPath(source));
   const wrong: Record<string, readonly string[]> = {};
   await operations.ask(`look at ${source}`, async ({ files }) => {
-    if ((await files.kind(source)) !== 'folder') wrong['source'] = [`The folder ${quote(source)} does not exist.`];
+    if (!isDataset && (await files.kind(source)) !== 'folder')
+      wrong['source'] = [`The folder ${quote(source)} does not exist.`];
     const kind = sent.create === false && (await files.kind(`${place.folder}/${name}${mountPoint}`));
     if (kind !== false && kind !== 'folder')
       wrong['destination'] = [`The folder ${quote(mountPoint)} does not exist in the jail, and create is false.`];

@@ -100,6 +100,8 @@ interface Filling extends Texts<'folder'> {
 export const fillTemplate = ensure<'folder', Filling>({
   kind: 'fill jail template',
   keeps: ['folder'],
+  // It takes minutes, in which changes that have nothing to do with datasets go on.
+  claims: ['storage'],
   title: ({ dataset, source }) => `fill ${dataset} from ${source.url}`,
   make: ({ jails }, { folder, source, progress }) => jails.furnish(folder, source, { progress }),
   unmake: async () => {},

@@ -11,7 +11,7 @@ import {
   type Pool,
   type PoolSpec,
 } from '../../host/ports/zfs.ts';
-import { lastElement } from '../../lib/path.ts';
+import { lastElement, parentOf } from '../../lib/path.ts';
 import { messageOf } from '../../lib/text.ts';
 
 /** The steps that create and destroy pools, datasets and snapshots. Each is declared once, here. */
@@ -43,6 +43,12 @@ function emptyPool(name: string): Pool {
 function withDataset(facts: Facts, dataset: Dataset): Facts {
   const datasets = new Map([...facts.storage.datasets, [dataset.name, dataset]]);
   return { ...facts, storage: { ...facts.storage, datasets } };
+}
+
+/** Where ZFS mounts a new dataset by itself: below the one that it is in. */
+function mountpointIn({ storage: { datasets } }: Facts, name: string): string | undefined {
+  const above = datasets.get(parentOf(name))?.mountpoint;
+  return above === undefined ? undefined : `${above}/${lastElement(name)}`;
 }
 
 interface NewDataset {
@@ -88,6 +94,9 @@ export const createFilledDataset = ensure<'name', FilledDataset>({
   make: ({ zfs }, { name, most }) => zfs.createDataset(name, { properties: { refquota: String(most) } }),
   unmake: ({ zfs }, { name }) => zfs.destroyDataset(name, { recursive: true }),
   touches: ({ name }) => [{ dataset: name }],
+  foresees: ({ name }, { facts }) => ({
+    facts: withDataset(facts, { ...emptyDataset, name, mountpoint: mountpointIn(facts, name) }),
+  }),
 });
 
 interface NewVolume {
@@ -182,6 +191,13 @@ export const createSnapshot = ensure<'dataset' | 'name' | 'scope', NewSnapshot>(
   unmake: ({ zfs }, { dataset, name, scope }) =>
     zfs.destroySnapshot(`${dataset}@${name}`, { recursive: scope === 'below' }),
   touches: ({ dataset, scope }) => [{ dataset, below: scope === 'below' }],
+  foresees: ({ dataset, name }, { facts }) => {
+    const { storage } = facts;
+    const kind = storage.datasets.get(dataset)?.kind ?? 'filesystem';
+    return {
+      facts: { ...facts, storage: { ...storage, snapshots: storage.snapshots.withNew({ dataset, name }, kind) } },
+    };
+  },
 });
 
 interface TimedSnapshot extends Texts<'dataset' | 'name'> {
@@ -270,6 +286,11 @@ export const cloneSnapshot = ensure<'name' | 'with', NewClone>({
   unmake: ({ zfs }, { name, with: along }) => zfs.destroyDataset(name, { recursive: along === 'children' }),
   // Also the dataset of the snapshot: that may be gone, and a clone keeps its snapshot.
   touches: ({ snapshot, name }) => [{ dataset: name }, { dataset: snapshot.split('@')[0] ?? snapshot }],
+  foresees: ({ snapshot, name }, { facts }) => {
+    const kind = facts.storage.datasets.get(snapshot.split('@')[0] ?? snapshot)?.kind ?? 'filesystem';
+    const mountpoint = kind === 'filesystem' ? mountpointIn(facts, name) : undefined;
+    return { facts: withDataset(facts, { ...emptyDataset, name, kind, mountpoint, origin: snapshot }) };
+  },
 });
 
 const ofPool = ({ name }: { readonly name: string }) => ({ subjects: [`pool ${name}`] });

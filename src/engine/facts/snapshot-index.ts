@@ -52,6 +52,18 @@ export class SnapshotIndex {
     return { count: byName.size, newest };
   }
 
+  /** The index as it will be with a new snapshot of a dataset, which stays stale for the next look. */
+  withNew({ dataset, name }: Pick<Snapshot, 'dataset' | 'name'>, kind: Dataset['kind']): SnapshotIndex {
+    const { byName } = this.#parts.get(dataset) ?? unlisted;
+    const taken = { dataset, name, used: 0, referenced: 0, created: 0, deferred: false };
+    const newest = Object.freeze({ ...taken, id: `${dataset}@${name}`, kind, newest: true });
+    const earlier = [...byName].map(
+      ([id, one]) => [id, one.newest ? Object.freeze({ ...one, newest: false }) : one] as const,
+    );
+    const part = { stamp: unlisted.stamp, byName: new Map([...earlier, [name, newest] as const]), newest };
+    return new SnapshotIndex(new Map([...this.#parts, [dataset, part]]));
+  }
+
   /** The names of those among these datasets whose snapshots changed since they were listed. */
   stale(datasets: readonly Dataset[]): readonly string[] {
     return datasets
