@@ -283,6 +283,18 @@ function more(world: Furnished): readonly Preparation[] {
       },
     },
     {
+      title: 'a file with a jail of a new template',
+      async prepare() {
+        const text = `holdfast: 1
+jail/template: { whole: { os: Linux, arch: x64, url: 'debootstrap:trixie' } }
+jail: { whole: { type: whole, ipv4: 10.211.0.1 } }
+jail/mountpoint: { whole /media: { jail: whole, source: /mnt/tank, destination: /media } }
+`;
+        const body = { files: [{ name: 'site.yaml', text }] };
+        return { method: 'POST', path: `${managementRoot}/file/apply`, body };
+      },
+    },
+    {
       title: 'a plugin in a jail of its own',
       prepare: async () => ({
         method: 'POST',

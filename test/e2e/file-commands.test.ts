@@ -162,3 +162,27 @@ test('an apply that is not confirmed in time is taken back', async () => {
   while (provisional() !== undefined) await wait(50);
   assert.equal(await domain(), 'other.example.com');
 });
+
+test('a plugin that cannot be installed is named, and the command ends with the code of a failed job', async () => {
+  await using place = await Place.open();
+  const { machine } = place.nas;
+  const manifest = { format: 1, name: 'small', version: '1', start: ['true'], stop: ['true'], port: 9000 };
+  await machine.files.write('/srv/small/plugin.json', JSON.stringify(manifest));
+  const text = (name: string) => `holdfast: 1
+dataset: { tank/jails: {} }
+jail/settings: { path: /mnt/tank/jails, ipv4_network: 10.3.0.0/24 }
+jail: { web: {} }
+plugin: { web ${name}: { jail: web, name: ${name}, bundle: /srv/small } }
+`;
+  const printed = await place.run(exits.jobFailed, 'apply', '-f', place.write('site.yaml', text('other')));
+  assert.match(printed, /^Applied: 2 created, 1 changed\. It is the revision \d+\.$/m);
+  assert.match(
+    printed,
+    /^site\.yaml:5: plugin "web other": Expected the plugin "other", and .* the plugin "small"\.$/m,
+  );
+  assert.match(printed, /^Everything else was applied\. To try it again, apply the file again\.$/m);
+  assert.match(await place.run(exits.jobFailed, 'apply', '-f', join(place.folder, 'site.yaml')), /^site\.yaml:5: /);
+  const right = place.write('site.yaml', text('small'));
+  assert.match(await place.run(exits.done, 'apply', '-f', right), /^Applied: 1 created\. It is the revision \d+\.$/m);
+  assert.match(await place.run(exits.done, 'apply', '-f', right), /^Nothing differs\.$/m);
+});

@@ -5,7 +5,7 @@ import { isObject } from '../../src/lib/json.ts';
 import type { Api } from '../support/api.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 import { furnished } from '../support/furnished.ts';
-import { withKey } from '../support/keys.ts';
+import { widest, withKey } from '../support/keys.ts';
 
 const root = '/api/holdfast/v1/file';
 
@@ -78,7 +78,12 @@ service:
   assert.ok(!JSON.stringify([done, engine.revisions(1)]).includes('keep it secret'));
   const [anna] = (await api.list('account/users/?limit=0')).filter(({ bsdusr_username }) => bsdusr_username === 'anna');
   assert.match(String(anna?.['bsdusr_unixhash']), /^\$6\$/);
-  assert.deepEqual(await apply(api, text, { secrets }), { changes: [], revision: null, takes_over: [] });
+  assert.deepEqual(await apply(api, text, { secrets }), {
+    changes: [],
+    revision: null,
+    takes_over: [],
+    not_installed: [],
+  });
   assert.equal(engine.revisions(1)[0]?.number, before + 1);
   // Another password is a difference, although only hashes are stored.
   assert.deepEqual(whatOf(await apply(api, text, { secrets: { 'env:ANNA': 'another secret' } })), ['change user anna']);
@@ -221,6 +226,173 @@ test('prune removes what an apply under this name has made, and nothing else', a
   assert.deepEqual(whatOf(await apply(api, share('a'), { prune: true, token: diff['token'] })), ['remove share/smb c']);
   assert.deepEqual((await names()).toSorted(), ['a', 'b', 'd', 'own']);
   assert.deepEqual(whatOf(await apply(api, share('a'), { prune: true })), []);
+});
+
+const bundles = '/usr/share/holdfast/plugins';
+
+const jailsFile = `holdfast: 1
+dataset:
+  tank/jails: {}
+  tank/media: {}
+jail/settings: { path: /mnt/tank/jails, ipv4_network: 10.3.0.0/24 }
+jail/template:
+  small: { os: Linux, arch: x64, url: 'debootstrap:trixie' }
+jail:
+  web: { type: small, flags: tasks=200 }
+  files: { type: small, ipv4: 10.3.0.9, autostart: false }
+jail/mountpoint:
+  files /media: { jail: files, source: /mnt/tank/media, destination: /media, readonly: true }
+task/snapshot:
+  tank/jails/web: { filesystem: tank/jails/web }
+plugin:
+  web webpage: { jail: web, name: webpage, bundle: ${bundles}/webpage, enabled: true }
+  files fileindex: { jail: files, name: fileindex, bundle: ${bundles}/fileindex }
+`;
+
+const datasetsOf = async ({ machine }: Appliance) => (await machine.zfs.datasets()).map(({ name }) => name);
+
+test('jails and plugins are planned and made, and an export makes them on an empty machine', async () => {
+  await using one = await nas();
+  const before = await datasetsOf(one);
+  const { json: planned } = await one.api.post(`${root}/apply?plan=true`, bodyOf(jailsFile));
+  const steps = Array.isArray(planned) ? planned.map(String) : [];
+  const inOrder = [
+    'create the dataset tank/jails',
+    'create the dataset tank/jails/.template-3',
+    'fill tank/jails/.template-3 from debootstrap:trixie',
+    'create the snapshot tank/jails/.template-3@ready',
+    'clone tank/jails/.template-3@ready as tank/jails/web',
+    'clone tank/jails/.template-3@ready as tank/jails/files',
+    'start the jail web',
+    'start the jail files',
+    'mount /mnt/tank/media in the jail files at /media',
+    'create the dataset tank/jails/.bundle-1',
+    `unpack ${bundles}/webpage`,
+    'create the dataset tank/jails/.bundle-2',
+    `unpack ${bundles}/fileindex`,
+  ];
+  assert.deepEqual(
+    steps.filter((step) => inOrder.includes(step) || step.startsWith('destroy')),
+    inOrder,
+    steps.join('\n'),
+  );
+  assert.deepEqual(await datasetsOf(one), before, 'a plan makes nothing');
+  const done = await apply(one.api, jailsFile);
+  assert.deepEqual(done['not_installed'], []);
+  assert.deepEqual(whatOf(done), [
+    'create dataset tank/jails',
+    'create dataset tank/media',
+    'change jail/settings ',
+    'create jail/template small',
+    'create jail web',
+    'create jail files',
+    'create jail/mountpoint files /media',
+    'create task/snapshot tank/jails/web',
+    'create plugin web webpage',
+    'create plugin files fileindex',
+  ]);
+  const text = await exported(one.api);
+  assert.deepEqual(whatOf(await apply(one.api, text)), []);
+  await using other = await nas();
+  assert.deepEqual((await apply(other.api, text))['not_installed'], []);
+  assert.equal(await exported(other.api), text);
+  for (const { api, machine } of [one, other]) {
+    const running = await machine.jails.look();
+    assert.deepEqual([...running.keys()].toSorted(), ['files', 'web']);
+    assert.deepEqual(running.get('files')?.mounted.toSorted(), ['/media', '/opt/fileindex']);
+    const installed = await api.list('plugins/plugins/');
+    assert.deepEqual(
+      installed.map((plugin) => [plugin['plugin_name'], plugin['plugin_jail'], plugin['plugin_enabled']]),
+      [
+        ['fileindex', 'files', false],
+        ['webpage', 'web', true],
+      ],
+    );
+  }
+  // The address that the first one chose is a part of the file, and so is that there is none.
+  assert.match(text, /^ {2}web:\n(?: {4}.*\n)*? {4}ipv4: 10\.3\.0\.1\n(?: {4}.*\n)*? {4}ipv6: ""\n/m);
+});
+
+test('a file removes no jail and no plugin, and changes what can be changed of them', async () => {
+  await using one = await nas();
+  const { api } = one;
+  await apply(api, jailsFile);
+  const emptied = 'holdfast: 1\njail:\n  web: null\nplugin:\n  web webpage: null\ndataset:\n  tank/media: null\n';
+  assert.deepEqual(
+    await refused(api, emptied),
+    [
+      [3, 'jail "web": A file removes no jail.'],
+      [5, 'plugin "web webpage": A file removes no plugin.'],
+      [7, 'dataset "tank/media": A file removes no dataset.'],
+    ].map(([line, sentence]) => `site.yaml:${line}: ${sentence} Write {} if it only has to be there.`),
+  );
+  assert.deepEqual(await refused(api, 'holdfast: 1\njail:\n  web:\n    nat: true\n'), [
+    'site.yaml:4: jail "web": nat is given when it is made, and cannot be changed. Remove it first.',
+  ]);
+  const { status, text } = await api.post(`${root}/apply`, bodyOf('holdfast: 1\n', { prune: true }));
+  assert.equal(status, 400);
+  assert.match(text, /The template \\"small\\" is in use: 2 jails were created from it/);
+  const template = 'holdfast: 1\njail/template: { small: {} }\n';
+  assert.deepEqual(whatOf(await apply(api, template, { prune: true })).toSorted(), [
+    'remove jail/mountpoint files /media',
+    'remove task/snapshot tank/jails/web',
+  ]);
+  assert.equal((await api.list('jails/jails/')).length + (await api.list('plugins/plugins/')).length, 4);
+});
+
+test('what is known of a plugin beforehand is checked with the file, and the rest does not undo the file', async () => {
+  await using one = await nas();
+  const { api, machine, engine } = one;
+  const before = engine.revisions(1)[0]?.number;
+  const plugin = (more: string) => `${jailsFile.slice(0, jailsFile.indexOf('plugin:'))}plugin:\n  ${more}\n`;
+  assert.match(
+    (await refused(api, plugin(`a webpage: { jail: a, name: webpage, bundle: ${bundles}/webpage }`)))[0] ?? '',
+    /^site\.yaml:16: plugin "a webpage": jail: The jail "a" does not exist\.$/,
+  );
+  assert.match(
+    (await refused(api, plugin('web a: { jail: web, name: a, bundle: /srv/none }')))[0] ?? '',
+    /^site\.yaml:16: plugin "web a": bundle: There is no bundle "\/srv\/none"\.$/,
+  );
+  assert.equal(engine.revisions(1)[0]?.number, before);
+  assert.deepEqual(await datasetsOf(one), ['tank'], 'nothing was made');
+  const manifest = { format: 1, name: 'small', version: '1', start: ['true'], stop: ['true'], port: 9000 };
+  await machine.files.write('/srv/small/plugin.json', JSON.stringify(manifest));
+  const half = plugin('web other: { jail: web, name: other, bundle: /srv/small }');
+  const done = await apply(api, half);
+  assert.deepEqual(done['not_installed'], [
+    'site.yaml:16: plugin "web other": Expected the plugin "other", and /srv/small contains the plugin "small".',
+  ]);
+  assert.ok(!whatOf(done).includes('create plugin web other') && whatOf(done).includes('create jail web'));
+  assert.deepEqual(await api.list('plugins/plugins/'), []);
+  assert.ok(!(await datasetsOf(one)).some((name) => name.includes('.bundle')));
+  const right = half.replaceAll('other', 'small');
+  assert.deepEqual(whatOf(await apply(api, right)), ['create plugin web small']);
+  assert.deepEqual(whatOf(await apply(api, right.replace('/srv/small', '/srv/small/, enabled: true'))), [
+    'change plugin web small',
+  ]);
+  assert.equal((await api.list('plugins/plugins/'))[0]?.['plugin_enabled'], true);
+});
+
+test('a key installs plugins by a file only with the right to install them', async () => {
+  await using one = await nas();
+  const at = jailsFile.indexOf('plugin:');
+  await apply(one.api, jailsFile.slice(0, at));
+  const { api } = await withKey(one, widest);
+  const answer = await api.post(`${root}/apply`, bodyOf(`holdfast: 1\n${jailsFile.slice(at)}`));
+  assert.equal(answer.status, 403, answer.text);
+  assert.match(answer.text, /plugins run programs/);
+  assert.deepEqual(await one.api.list('plugins/plugins/'), []);
+});
+
+test('a template that cannot be fetched leaves nothing of a file', async () => {
+  await using one = await nas();
+  const text = jailsFile.replace("'debootstrap:trixie'", 'http://example.com/missing/root.tgz');
+  const answer = await one.api.post(`${root}/apply`, bodyOf(text));
+  assert.equal(answer.status, 400, answer.text);
+  assert.match(answer.text, /cannot fetch .*404/);
+  assert.deepEqual(await datasetsOf(one), ['tank']);
+  assert.deepEqual([...(await one.machine.jails.look()).keys()], []);
+  assert.doesNotMatch(await exported(one.api), /^jail:/m);
 });
 
 test('a token of a diff is refused when the configuration or the files have changed', async () => {

@@ -5762,7 +5762,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Makes the configuration as the files say, as one change and one revision. What they do not have stays. */
+        /** Makes the configuration as the files say, as one change and one revision, and installs plugins after it. What they do not have stays. */
         post: operations["applyFile"];
         delete?: never;
         options?: never;
@@ -22660,6 +22660,13 @@ export interface components {
              *     ]
              */
             changes: components["schemas"]["FileDifference"][];
+            /**
+             * @description Plugins that could not be installed after the change. To apply the files again tries it again.
+             * @example [
+             *       "example"
+             *     ]
+             */
+            not_installed: string[];
         };
         /** NotMigrated */
         NotMigrated: {

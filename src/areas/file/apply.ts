@@ -1,15 +1,23 @@
 /** Carries out what files ask for, as one change. */
+import { Forbidden } from '../../engine/declare/access.ts';
 import { Fault, invalid } from '../../engine/declare/errors.ts';
+import type { Fields } from '../../engine/declare/fields.ts';
 import type { OperationCall } from '../../engine/declare/operation.ts';
-import type { Attempt, Collection, World } from '../../engine/declare/resource.ts';
+import type { Attempt, Collection, Operations, World } from '../../engine/declare/resource.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { unmanagedSubsystem } from '../../engine/upkeep/takeover.ts';
+import { shippedBundles } from '../../host/ports/plugins.ts';
 import { isObject } from '../../lib/json.ts';
+import { isWithin } from '../../lib/path.ts';
 import { sentencesIn } from '../../lib/refusal.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
 import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
+import { jail } from '../jails/jails.ts';
+import { type Installing, installPlugin } from '../plugins/install.ts';
+import { plugin } from '../plugins/plugins.ts';
 import { comparisonOf, type Difference } from './differences.ts';
+import { isUnset } from './document.ts';
 import { expectedAccounts } from './expected-accounts.ts';
 import { isHosted, isKept, type Kind } from './kinds.ts';
 import { fileOwner } from './owner.ts';
@@ -24,7 +32,7 @@ import {
   type WantedValue,
 } from './wanted.ts';
 
-type Call = Pick<OperationCall, 'request' | 'refusalOf' | 'context'>;
+type Call = Pick<OperationCall, 'request' | 'refusalOf' | 'actOf' | 'context'>;
 
 export interface Applying {
   readonly kinds: readonly Kind[];
@@ -43,6 +51,8 @@ export class Application {
   readonly #places: (Difference | undefined)[] = [];
   readonly #problems: Problem[] = [];
   readonly #made: string[] = [];
+  /** Plugins to install after the change. */
+  readonly #installs: Difference[] = [];
   readonly #removed: string[] = [];
 
   constructor(call: Call, applying: Applying, attempt: Attempt) {
@@ -65,6 +75,7 @@ export class Application {
       this.#problems.push(...problems);
       for (const difference of differences) {
         if (difference.what === 'remove') removals.push(difference);
+        else if (kind.resource.path === plugin.path) await this.#savePlugin(difference);
         else await this.#save(difference, state);
       }
       if (kind.resource.path === user.path && differences.length > 0) await this.#expectAccounts();
@@ -72,6 +83,24 @@ export class Application {
     for (const removal of [...removals.toReversed(), ...pruned]) await this.#remove(removal);
     refuseProblems(this.#problems);
     await this.#remember(name);
+  }
+
+  /**
+   * Installs plugins, after the change: what a bundle contains is known only after it was unpacked, and packages are
+   * installed in a jail that runs. Returns those that could not be installed, each as a whole or not at all.
+   */
+  async install(operations: Operations): Promise<readonly NotInstalled[]> {
+    const failures: NotInstalled[] = [];
+    for (const difference of this.#installs) {
+      try {
+        await installPlugin(operations, installationOf(difference));
+      } catch (error) {
+        const refusal = this.#call.refusalOf({ method: 'POST', path: installing, body: undefined }, error);
+        if (refusal === undefined) throw error;
+        failures.push({ difference, problems: problemsOf(difference, refusal.body) });
+      }
+    }
+    return failures;
   }
 
   /** What the rules say of the whole names its requests by their index. */
@@ -127,11 +156,48 @@ export class Application {
             creation === undefined ? sent : { ...sent, name: creation.name },
           );
     const id = isObject(result) && typeof result['id'] === 'number' ? result['id'] : undefined;
-    if (what === 'create' && id !== undefined) this.#made.push(`${resource.path}/${id}`);
+    if (what === 'create' && id !== undefined && kind.removes) this.#made.push(`${resource.path}/${id}`);
     if (resource.kind !== 'collection' || id === undefined) return;
+    if (what === 'create') await this.#unset(difference, resource, id);
     if (hashes !== undefined) await this.#fill(difference, resource, id, hashes);
     for (const one of values)
       if (one.field.isIdentity && what === 'create') await this.#identify(difference, resource, id, one);
+  }
+
+  /** Plugins are not changed by requests of the document. What can be known of a new one is checked before the change. */
+  async #savePlugin(difference: Difference): Promise<void> {
+    const { what, record, values, file, line } = difference;
+    if (what === 'change') {
+      const enabled = values.find(({ field }) => field.wire === 'plugin_enabled')?.value;
+      await this.#send(difference, 'POST', 'api/holdfast/v1/plugins/enable', { id: record?.id, enabled });
+      return;
+    }
+    const { access, confirmWithin = 0 } = this.#call.context;
+    const installation = installationOf(difference);
+    const act = this.#call.actOf('POST', installing);
+    const forbidden =
+      act === undefined || act === 'open' ? undefined : (access?.problem(act) ?? access?.problemIn(act, installation));
+    if (forbidden !== undefined) throw new Forbidden(forbidden);
+    const refuse = (message: string, at: Place = { file, line }) =>
+      this.#problems.push({
+        file: at.file,
+        line: at.line,
+        message: `${titleOf(difference.kind, difference.key)}: ${message}`,
+      });
+    const { bundle, jail: home } = installation;
+    const placeOf = (wire: string) => values.find(({ field }) => field.wire === wire);
+    this.#places.push(undefined);
+    const found = await this.#attempt(async (operations) => ({
+      hasJail: operations.world.view.find(jail, 'jail_host', home) !== undefined,
+      hasBundle:
+        !bundle.startsWith('/') ||
+        isWithin(bundle, shippedBundles) ||
+        (await operations.ask(`look for ${bundle}`, ({ files }) => files.kind(bundle))) !== undefined,
+    }));
+    if (!found.hasJail) refuse(`jail: The jail ${quote(home)} does not exist.`, placeOf('plugin_jail'));
+    if (!found.hasBundle) refuse(`bundle: There is no bundle ${quote(bundle)}.`, placeOf('plugin_bundle'));
+    if (confirmWithin > 0) refuse('A change that has to be confirmed installs no plugins. Apply the file without it.');
+    this.#installs.push(difference);
   }
 
   /** Sets hashes, which no request can send. The request before it has checked the right to change the record. */
@@ -142,6 +208,24 @@ export class Application {
     await this.#attempt((operations) =>
       operations.change(`set the ${field.name} of the ${resource.title} ${difference.key}`, (draft) => {
         draft.update(resource, id, withPassword, fill);
+      }),
+    );
+  }
+
+  /** Takes from a new record what was chosen for it although the file means it to have none. */
+  async #unset(difference: Difference, resource: Collection, id: number): Promise<void> {
+    const { key, values } = difference;
+    const isSent = (wire: string) => values.some(({ field }) => field.wire === wire);
+    const names = values
+      .filter(({ field, value }) => field.isChosenWith !== undefined && isUnset(value))
+      .flatMap(({ field }) => [field.wire, ...(field.isChosenWith ?? []).filter((wire) => !isSent(wire))]);
+    if (names.length === 0) return;
+    const fields: Fields = resource.fields;
+    const initial = Object.fromEntries(names.map((wire) => [wire, fields[wire]?.initial]));
+    this.#places.push(difference);
+    await this.#attempt((operations) =>
+      operations.change(`leave ${names.join(', ')} of the ${resource.title} ${key} empty`, (draft) => {
+        draft.update(resource, id, {}, initial);
       }),
     );
   }
@@ -221,6 +305,24 @@ export class Application {
       }),
     );
   }
+}
+
+/** A plugin that could not be installed, and why. */
+export interface NotInstalled {
+  readonly difference: Difference;
+  readonly problems: readonly Problem[];
+}
+
+const installing = 'api/holdfast/v1/plugins';
+
+function installationOf({ values }: Difference): Installing & { readonly name: string } {
+  const sentAs = (wire: string) => values.find(({ field }) => field.wire === wire)?.value;
+  return {
+    bundle: String(sentAs('plugin_bundle')),
+    jail: String(sentAs('plugin_jail')),
+    name: String(sentAs('plugin_name')),
+    enabled: sentAs('plugin_enabled') === true,
+  };
 }
 
 const withPassword = { bsdusr_password_disabled: false };
@@ -322,6 +424,7 @@ export function prunedOf({ kinds, wanted, name }: Applying, world: World): reado
   const state = new State(kinds, sourceOf(world));
   return kinds
     .toReversed()
+    .filter(({ removes }) => removes)
     .flatMap((kind) =>
       [...state.of(kind).values()]
         .filter(

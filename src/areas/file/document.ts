@@ -66,7 +66,8 @@ function bodyOf(exporting: Exporting, kind: Kind, { key, values }: FileRecord): 
     if (value === undefined || isGivenByKey(kind, field, key, value)) continue;
     const base = baseOf(kind, field, first);
     const isBase = isDeepStrictEqual(value, base) || (isHosted(kind) && (value === null || value === ''));
-    const isNeeded = (field.isLinked && isWritten) || isSwitchedByDomain(exporting, key, field);
+    const isNeeded =
+      (field.isLinked && isWritten) || field.isChosenWith !== undefined || isSwitchedByDomain(exporting, key, field);
     if (isBase && !full && !isNeeded) continue;
     if (field.field.secret) {
       if (!isUnset(value)) body[field.name] = secret(purposeOf(kind, field), value);
@@ -108,9 +109,9 @@ export function isGivenByKey(kind: Kind, { wire, field, refersTo }: FileField, k
   return reading.ok && isDeepStrictEqual(reading.value, value);
 }
 
-function shownAs({ isSize }: FileField, value: unknown, base: unknown): unknown {
+function shownAs({ isSize, isChosenWith }: FileField, value: unknown, base: unknown): unknown {
   // Null means the default in the file, so a value that is unset against the default is an empty text.
-  if (value === null) return base === null ? null : '';
+  if (value === null) return base === null && isChosenWith === undefined ? null : '';
   if (!isSize) return value;
   const bytes = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof bytes === 'number' ? exactSize(bytes) : value;

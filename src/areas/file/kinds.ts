@@ -1,9 +1,23 @@
 /** The kinds of records that the configuration as a file has, with the names that the command line has for them. */
-import { createOnly, type Field, type Fields, readOnly, refine, text } from '../../engine/declare/fields.ts';
+import {
+  createOnly,
+  type Field,
+  type Fields,
+  flag,
+  naming,
+  readOnly,
+  refine,
+  required,
+  text,
+} from '../../engine/declare/fields.ts';
 import { maySend } from '../../engine/declare/record.ts';
 import type { Collection, Hosted, Resource, Singleton } from '../../engine/declare/resource.ts';
 import { type FieldWords, type ResourceWords, vocabularyOf } from '../../engine/declare/vocabulary.ts';
 import { memo } from '../../lib/memo.ts';
+import { jail } from '../jails/jails.ts';
+import { bundleSource } from '../plugins/install.ts';
+import { manifestFields } from '../plugins/manifest.ts';
+import { plugin } from '../plugins/plugins.ts';
 
 export interface FileField {
   readonly name: string;
@@ -18,6 +32,11 @@ export interface FileField {
   readonly isLinked: boolean;
   /** Whether it changes by itself after the creation, so that it is not compared. */
   readonly isForCreation: boolean;
+  /**
+   * The fields that the appliance chooses together with this one for a new record, if a request has no value for it. That
+   * there is none is an empty text in the file then. Undefined for a field whose value is not chosen.
+   */
+  readonly isChosenWith: readonly string[] | undefined;
   /** Whether a new record can be given it though no request can send it. It is never exported and never changed. */
   readonly isIdentity: boolean;
   /** Stored values that together stand for a secret that is only sent, such as the hashes of a password. */
@@ -42,9 +61,6 @@ export interface Kind {
 
 /** Resources of the document that are not in the file, and why. `docs/file.md` lists them. */
 export const leftOut: Readonly<Record<string, string>> = {
-  'jails/jails': 'a new jail is a job of minutes, which cannot be one part of a change',
-  'jails/mountpoints': 'they belong to jails',
-  'plugins/plugins': 'they are installed from bundles',
   'directoryservice/kerberosprincipal': 'they follow from the keytabs',
   'storage/volume_import': 'pools are asserted, never made',
   'storage/volume/{vol}/datasets': 'they are those of storage/dataset',
@@ -66,6 +82,8 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   'tasks/initshutdown': ['ini_command', 'ini_script'],
   'tasks/rsync': ['rsync_path', 'rsync_remotehost', 'rsync_remotemodule', 'rsync_remotepath'],
   'tasks/smarttest': ['smarttest_type', 'smarttest_disks'],
+  'jails/mountpoints': ['jail', 'destination'],
+  'plugins/plugins': ['plugin_jail', 'plugin_name'],
   'storage/replication': ['repl_filesystem', 'repl_remote_hostname', 'repl_zfs'],
   'storage/disk': ['disk_name'],
   'storage/volume': ['name'],
@@ -113,6 +131,13 @@ const identities: Readonly<Record<string, Fields>> = {
   },
 };
 
+/** Fields whose value is chosen when a request has none, and those that are chosen with it. */
+const chosen: Readonly<Record<string, readonly string[]>> = {
+  jail_ipv4: ['jail_ipv4_netmask'],
+  jail_ipv6: ['jail_ipv6_prefix'],
+  jail_iface: [],
+};
+
 /** The NetBIOS names of the server and of its directories, which saving one of them gives to the others. */
 const linked = /^(?:ad|ldap|cifs_srv)_netbios(?:name|alias)/;
 
@@ -122,6 +147,10 @@ const comesAfter: Readonly<Record<string, readonly string[]>> = {
   'network/vlan': ['network/lagg'],
   'network/globalconfiguration': ['network/interface'],
   'network/staticroute': ['network/interface'],
+  // The next free address is none of the machine or its router.
+  'jails/jails': ['jails/configuration', 'jails/templates', 'network/globalconfiguration'],
+  'jails/mountpoints': ['jails/jails'],
+  'plugins/plugins': ['jails/mountpoints'],
   'services/cifs': ['directoryservice/activedirectory', 'directoryservice/ldap', 'network/globalconfiguration'],
   'storage/replication': ['storage/task'],
   'services/services': ['*'],
@@ -142,8 +171,13 @@ function makeKinds(catalogue: readonly Resource[]): readonly Kind[] {
 function kindOf(resource: Resource, words: ResourceWords): Kind {
   const importing = resource.actions.find(({ segment, on }) => segment === 'import' && on === 'resource');
   const isImported = importing !== undefined && !resource.verbs.includes('create');
-  const fields = isImported ? importedFields(importing.fields ?? {}, words) : fieldsIn(resource.fields, words.fields);
-  const canCreate = resource.verbs.includes('create') || resource.path === 'storage/dataset';
+  const isInstalled = resource.path === plugin.path;
+  const fields = isInstalled
+    ? installedFields
+    : isImported
+      ? importedFields(importing.fields ?? {}, words)
+      : fieldsIn(resource.fields, words.fields);
+  const canCreate = resource.verbs.includes('create') || isInstalled || resource.path === 'storage/dataset';
   return {
     name: words.name,
     resource,
@@ -155,8 +189,9 @@ function kindOf(resource: Resource, words: ResourceWords): Kind {
     keyFields: keyFieldsOf(resource),
     otherNames: new Map(Object.entries(words.otherNames ?? {}).map(([name, wire]) => [wire, name])),
     makes: resource.path === 'storage/volume' ? undefined : isImported ? 'import/' : canCreate ? '' : undefined,
-    changes: resource.verbs.includes('update'),
-    removes: resource.kind === 'collection' && resource.verbs.includes('remove'),
+    changes: resource.verbs.includes('update') || isInstalled,
+    // The dataset of a jail is destroyed with it, and what a plugin has written is there.
+    removes: resource.kind === 'collection' && resource.verbs.includes('remove') && resource.path !== jail.path,
   };
 }
 
@@ -178,6 +213,7 @@ function fileField({ name, wire, kind }: Pick<FieldWords, 'name' | 'wire' | 'kin
       hashes: elsewhere?.hashes,
       isLinked: linked.test(wire),
       isForCreation: elsewhere?.isForCreation === true,
+      isChosenWith: chosen[wire],
       isIdentity: false,
     },
     kept: elsewhere?.kept ?? (field.use === 'plain' ? wire : undefined),
@@ -202,6 +238,20 @@ function importedFields(fields: Fields, words: ResourceWords): readonly FileFiel
   });
 }
 
+/** What a plugin is installed with. No request of the document can send it. */
+const installedFields: readonly FileField[] = [
+  fileField({ name: 'name', wire: 'plugin_name', kind: 'text' }, createOnly(manifestFields.name)),
+  fileField(
+    { name: 'jail', wire: 'plugin_jail', kind: 'text' },
+    createOnly(required(naming(jail.path, text({ description: 'Name of the jail that it is in.', max: 64 })))),
+  ),
+  fileField({ name: 'bundle', wire: 'plugin_bundle', kind: 'text' }, createOnly(bundleSource)),
+  fileField(
+    { name: 'enabled', wire: 'plugin_enabled', kind: 'boolean' },
+    flag(false, { description: 'Whether the plugin starts with its jail.' }),
+  ),
+];
+
 function keyFieldsOf(resource: Resource): readonly string[] {
   const declared = resource.path.startsWith('directoryservice/idmap/') ? idmapKey : keys[resource.path];
   if (declared !== undefined || resource.kind === 'singleton') return declared ?? [];
@@ -219,6 +269,8 @@ function inOrder(kinds: readonly Kind[]): readonly Kind[] {
       'storage/disk',
       'storage/dataset',
       'storage/volume/{vol}/zvols',
+      // Tasks and shares may name their datasets.
+      'jails/jails',
       'account/groups',
       'account/users',
     ].indexOf(path) >>> 0;

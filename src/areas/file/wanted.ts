@@ -132,7 +132,9 @@ class Reader {
     const isAbsent = of.value === null && kind.removes;
     if (of.members === undefined && of.value !== null && !isHosted(kind))
       this.#refuse(of.line, `${title}: Expected fields, as NAME: VALUE.`);
-    if (isAbsent && isHosted(kind)) this.#refuse(line, `${title}: A file destroys no ${kind.name}.`);
+    // Their data would go with them, and an empty value is soon written by mistake.
+    if (of.value === null && kind.makes !== undefined && !kind.removes && !kind.isSettings)
+      this.#refuse(line, `${title}: A file removes no ${kind.name}. Write {} if it only has to be there.`);
     const values = (of.members ?? []).flatMap((member) => this.#value(kind, key, member) ?? []);
     const twice = values.find(({ field }, index) => values.findIndex((one) => one.field === field) !== index);
     if (twice !== undefined) this.#refuse(twice.line, `${title}: ${twice.field.name} occurs twice.`);
@@ -172,6 +174,8 @@ class Reader {
       this.#refuse(line, `${title}: ${field.name}: ${sentence}`);
       return undefined;
     };
+    // The default is what the appliance chooses.
+    if (of.value === null && field.isChosenWith !== undefined) return undefined;
     if (of.value === null) {
       const base = baseOf(kind, field, this.#context.fresh.find(kind, key));
       return base === undefined ? refuse('There is no default, so null is no value here.') : { ...found, value: base };

@@ -24,7 +24,7 @@ import { type Kind, kindsOf } from '../file/kinds.ts';
 import { schemaOf } from '../file/schema.ts';
 import { freshSource, State, sourceOf } from '../file/state.ts';
 import { yamlOf } from '../file/text.ts';
-import { type SentFile, type Wanted, wantedOf } from '../file/wanted.ts';
+import { type SentFile, sentencesOf, type Wanted, wantedOf } from '../file/wanted.ts';
 
 const mostFiles = 1000;
 
@@ -130,7 +130,8 @@ export const file = section('file', 'The configuration as one file.', [
     method: 'POST',
     path: 'file/apply',
     name: 'applyFile',
-    title: 'Makes the configuration as the files say, as one change and one revision. What they do not have stays.',
+    title:
+      'Makes the configuration as the files say, as one change and one revision, and installs plugins after it. What they do not have stays.',
     query: { plan: flag(false, { description: 'Whether to answer only what it would do to the machine.' }) },
     body: { ...body, token: optional(text({ description: 'The token of a diff, to apply just what it showed.' })) },
     answer: {
@@ -139,6 +140,10 @@ export const file = section('file', 'The configuration as one file.', [
           revision: orNull(integerOf('Number of the revision; null if nothing differed.')),
           takes_over: listOf(stringOf('Name of a subsystem.'), 'Subsystems that Holdfast manages from now on.'),
           changes: listOf(difference, 'What was done.'),
+          not_installed: listOf(
+            stringOf('File, line and the reason.'),
+            'Plugins that could not be installed after the change. To apply the files again tries it again.',
+          ),
         }),
         listOf(stringOf('One step, such as write /etc/samba/smb.conf.')),
       ],
@@ -152,7 +157,8 @@ export const file = section('file', 'The configuration as one file.', [
         );
       refuseOld(call, sent.token);
       const { wanted, takes, differences } = await compared(call);
-      if (differences.length + takes.length === 0) return { revision: null, takes_over: [], changes: [] };
+      if (differences.length + takes.length === 0)
+        return { revision: null, takes_over: [], changes: [], not_installed: [] };
       const applying = { kinds: kindsOf(engine.resources), wanted, name: nameOf(call), prune: sent.prune };
       let application: Application | undefined;
       try {
@@ -164,8 +170,17 @@ export const file = section('file', 'The configuration as one file.', [
       } catch (error) {
         throw application?.explained(error) ?? error;
       }
-      const revision = engine.revisionOf(context.request)?.number ?? null;
-      return { revision, takes_over: takes, changes: differences.map(shownDifference) };
+      const changed = engine.revisionOf(context.request)?.number;
+      const failures = (await application?.install(operations)) ?? [];
+      const isDone = ({ kind, key }: Difference) =>
+        !failures.some((one) => one.difference.kind === kind && one.difference.key === key);
+      return {
+        // Of a file that only installs plugins, it is that of a plugin.
+        revision: changed ?? engine.revisionOf(context.request)?.number ?? null,
+        takes_over: takes,
+        changes: differences.filter(isDone).map(shownDifference),
+        not_installed: sentencesOf(failures.flatMap(({ problems }) => problems)),
+      };
     },
   }),
   operation({

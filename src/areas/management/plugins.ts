@@ -1,7 +1,6 @@
-import { flag, integer, refine, required, text } from '../../engine/declare/fields.ts';
+import { flag, integer, required, text } from '../../engine/declare/fields.ts';
 import { operation, section } from '../../engine/declare/operation.ts';
-import { quote } from '../../lib/text.ts';
-import { enablePlugin, installPlugin } from '../plugins/install.ts';
+import { bundleSource, enablePlugin, installPlugin } from '../plugins/install.ts';
 
 const answer = { $ref: '#/components/schemas/Plugin' };
 
@@ -13,18 +12,7 @@ export const plugins = section('plugins', 'Plugins, which the document can list 
     alone: 'What its bundle contains is known only after it was unpacked.',
     title: 'Installs a plugin from a bundle into a jail. If a part of it fails, everything is undone.',
     body: {
-      bundle: required(
-        refine(
-          text({
-            description: 'Path of a bundle on the machine, or http, https or ftp URL of an archive.',
-            max: 1000,
-          }),
-          (value) =>
-            /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value)
-              ? undefined
-              : `Expected an absolute path or an http, https or ftp URL, got ${quote(value)}.`,
-        ),
-      ),
+      bundle: bundleSource,
       jail: text({ description: 'Name of the jail; a new jail is created when not sent.', max: 64 }),
       enabled: flag(false, { description: 'Whether the plugin starts with its jail.' }),
     },

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { failed, invalid } from '../../engine/declare/errors.ts';
+import { field, good, refine, required, text } from '../../engine/declare/fields.ts';
 import { answered } from '../../engine/declare/record.ts';
 import type { Operations, View, Work, World } from '../../engine/declare/resource.ts';
 import { mostBundle } from '../../host/ports/plugins.ts';
@@ -13,10 +14,31 @@ import { longestManifest, type Manifest, manifestFile, readManifest } from './ma
 import { type Plugin, plugin, statusOf } from './plugins.ts';
 import { addPackages as addPackagesStep, createPluginJail, packagesText, unpackBundle } from './steps.ts';
 
+const bundleAddress = refine(
+  text({ description: 'Path of a bundle on the machine, or http, https or ftp URL of an archive.', max: 1000 }),
+  (value) =>
+    /^\/[^/]/.test(value) || /^(https?|ftp):\/\/[^\s/]+\/\S+$/.test(value)
+      ? undefined
+      : `Expected an absolute path or an http, https or ftp URL, got ${quote(value)}.`,
+);
+
+/** Where a bundle is. Of a path, `/srv/web/` and `/srv/web` are the same. */
+export const bundleSource = required(
+  field({
+    ...bundleAddress,
+    read(sent) {
+      const reading = bundleAddress.read(sent);
+      return reading.ok && reading.value.startsWith('/') ? good(normalPath(reading.value)) : reading;
+    },
+  }),
+);
+
 /** What to install. */
 export interface Installing {
   /** Path of a bundle on the machine, or URL of an archive. */
   readonly bundle: string;
+  /** The name that the plugin must have; any name if undefined. */
+  readonly name?: string;
   /** Name of the jail; empty for a new one. */
   readonly jail: string;
   /** Whether the plugin starts with its jail. */
@@ -34,16 +56,15 @@ type Place = NonNullable<ReturnType<typeof jailsPlace>>;
 /** Installs a plugin from a bundle, as a job. If a part of it fails, everything is undone. */
 export async function installPlugin(
   operations: Operations,
-  { bundle, jail: jailName, enabled }: Installing,
+  { bundle, name, jail: jailName, enabled }: Installing,
 ): Promise<unknown> {
   const { view } = operations.world;
   if (jailsPlace(view) === undefined)
     throw failed('Jails are not configured. Send jc_path to /jails/configuration/ first.');
   // The lock keeps other requests from changing, starting or stopping the jail during the installation.
   const locks = ['plugins', ...(jailName === '' ? [] : [`jail:${jailCalled(jailName, view).id}`])];
-  const source = bundle.startsWith('/') ? normalPath(bundle) : bundle;
-  const id = await operations.work(`install the plugin of ${source}`, locks, (work) =>
-    install(operations, work, { source, jailName, enabled }),
+  const id = await operations.work(`install the plugin of ${bundle}`, locks, (work) =>
+    install(operations, work, { source: bundle, name, jailName, enabled }),
   );
   return answerOf(id, operations);
 }
@@ -67,6 +88,7 @@ function answerOf(id: number, { world }: Operations): unknown {
 
 interface Installation {
   readonly source: string;
+  readonly name: string | undefined;
   /** Empty to create a new jail. */
   readonly jailName: string;
   readonly enabled: boolean;
@@ -75,7 +97,7 @@ interface Installation {
 async function install(
   operations: Operations,
   work: Work,
-  { source, jailName, enabled }: Installation,
+  { source, name: expected, jailName, enabled }: Installation,
 ): Promise<number> {
   const place = jailsPlace(operations.world.view);
   if (place === undefined) throw failed('Jails are no longer configured. Send jc_path to /jails/configuration/ first.');
@@ -87,6 +109,8 @@ async function install(
   await work.step(createFilledDataset({ name: dataset, most: mostBundle }));
   await work.step(unpackBundle({ source, folder }));
   const { manifest, content } = await manifestIn(folder, operations);
+  if (expected !== undefined && manifest.name !== expected)
+    throw failed(`Expected the plugin ${quote(expected)}, and ${source} contains the plugin ${quote(manifest.name)}.`);
   const { record: home, made } =
     jailName === ''
       ? await newJail(operations, work, manifest)
@@ -115,6 +139,7 @@ async function install(
         plugin_enabled: enabled,
         plugin_jail_id: current.id,
         plugin_manifest: content,
+        plugin_bundle: source,
         plugin_dataset: dataset,
         plugin_brought: brought,
         plugin_owns_jail: ownsJail,
@@ -141,12 +166,18 @@ function freeBundle({ view, facts }: World, { dataset }: Place): string {
 }
 
 /** Destroys bundles that belong to no plugin. Only one installation runs at a time, so none of them is still in use. */
-async function clearLeftovers({ world }: Operations, work: Work, place: Place): Promise<void> {
+async function clearLeftovers(operations: Operations, work: Work, place: Place): Promise<void> {
+  const { world } = operations;
   const known = new Set(world.view.all(plugin).map((record: Plugin) => record.plugin_dataset));
   const left = [...world.facts.storage.datasets.keys()].filter(
     (name) => name.startsWith(`${place.dataset}/${bundlePrefix}`) && !known.has(name),
   );
-  for (const name of left) await work.step(clearDataset({ name }));
+  if (left.length === 0) return;
+  // A dry run of several installations expects the bundles of those before, which are not there yet.
+  const there = await operations.ask('look for bundles that belong to no plugin', ({ zfs }) =>
+    zfs.datasets({ names: left }),
+  );
+  for (const { name } of there) await work.step(clearDataset({ name }));
 }
 
 /** Reads the manifest of an unpacked bundle, and checks that the bundle contains the programs of its commands. */

@@ -58,6 +58,7 @@ const fields = {
   ),
   plugin_jail_id: hidden(reference('jails/jails', { description: 'Id of the jail.', onRemove: 'remove' })),
   plugin_manifest: hidden(text({ description: 'Manifest of the bundle.', max: longestManifest, multiline: true })),
+  plugin_bundle: hidden(text({ description: 'Path or URL of the bundle that it was installed from.', max: 1000 })),
   plugin_dataset: hidden(located(text({ description: 'Dataset of the bundle.' }), (dataset) => ({ dataset }))),
   plugin_brought: hidden(
     list(text({ description: 'Package name.' }), { description: 'Packages that the plugin installed in its jail.' }),

@@ -81,15 +81,18 @@ export async function applyFile(calling: Calling): Promise<Exit> {
   const { value } = await sendFiles(calling, `file/apply${query}`);
   const changes = changesIn(value);
   const takes = takesIn(value);
+  const failures = isObject(value) && Array.isArray(value['not_installed']) ? value['not_installed'].map(String) : [];
   if (given.options.has('output')) showWhole(terminal, given, value);
-  else if (changes.length + takes.length === 0) terminal.out('Nothing differs.\n');
-  else {
+  else if (changes.length + takes.length + failures.length === 0) terminal.out('Nothing differs.\n');
+  else if (changes.length + takes.length > 0) {
     const revision = isObject(value) && value['revision'] !== null ? ` It is the revision ${value['revision']}.` : '';
     terminal.out(`Applied: ${summaryOf(changes, takes)}.${revision}\n`);
     if (typeof within === 'string')
       terminal.err(`It is reverted in ${within} seconds unless it is confirmed: holdfast confirm\n`);
   }
-  return exits.done;
+  if (failures.length === 0) return exits.done;
+  terminal.err(`${failures.join('\n')}\nEverything else was applied. To try it again, apply the file again.\n`);
+  return exits.jobFailed;
 }
 
 function showWhole(terminal: Terminal, given: Given, value: unknown): void {

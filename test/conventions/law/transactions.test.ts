@@ -35,5 +35,20 @@ async function volume({ api, engine }: Furnished) {
   return { method: 'POST' as const, path, body: { requests } };
 }
 
+/** A file with a jail of a new template, and what it is shown. */
+async function jails({ api }: Furnished) {
+  for (const { id } of await api.list('jails/jails/?jail_host=whole'))
+    await api.expect(204, 'DELETE', `jails/jails/${id}/`);
+  for (const { id, jt_name } of await api.list('jails/templates/?limit=0'))
+    if (jt_name === 'whole') await api.expect(204, 'DELETE', `jails/templates/${id}/`);
+  const text = `holdfast: 1
+jail/template: { whole: { os: Linux, arch: x64, url: 'debootstrap:trixie' } }
+jail: { whole: { type: whole, ipv4: 10.211.0.1 } }
+jail/mountpoint: { whole /media: { jail: whole, source: /mnt/tank, destination: /media } }
+`;
+  return { method: 'POST' as const, path: '/api/holdfast/v1/file/apply', body: { files: [{ name: 'a.yaml', text }] } };
+}
+
+lawOfRequest('a file with a jail of a new template', jails);
 lawOfRequest('a transaction of records and datasets', mixed);
 lawOfRequest('a transaction of a pool, a dataset and a share', volume);
