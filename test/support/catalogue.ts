@@ -248,7 +248,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   network: ['look', 'medium', 'routes'],
   packages: ['origins'],
   plugins: ['look', 'lacking'],
-  services: ['states'],
+  services: ['states', 'listeners'],
   statistics: ['read'],
   targets: ['look', 'objections', 'differences', 'sessions'],
   web: ['served', 'isFree'],
