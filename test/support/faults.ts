@@ -21,8 +21,8 @@ export interface FaultyHost {
   readonly titles: readonly string[];
 }
 
-/** `watch` and `attach` return at once and `close` ends the host: none of them can fail. */
-const uncounted: ReadonlySet<PropertyKey> = new Set(['watch', 'close', 'attach']);
+/** `watch` and `attach` return at once, `close` ends the host, and `valueOf` is no promise: none of them can fail. */
+const uncounted: ReadonlySet<PropertyKey> = new Set(['watch', 'close', 'attach', 'valueOf']);
 
 export function withFaults(host: Host): FaultyHost {
   let titles: string[] = [];
