@@ -19,6 +19,8 @@ const messages = ({ received }: AlertReceiver) =>
 
 /** Lets the channels look, and waits for what they send. */
 async function looked({ app }: Appliance): Promise<void> {
+  // By themselves, problems are looked at a moment after each change, when the test may have moved the clock.
+  await app.engine.inspect();
   app.channels.look();
   await app.channels.settled();
 }
