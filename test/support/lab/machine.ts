@@ -58,6 +58,9 @@ const agentPort = 2323;
 /** Host numbers begin at 15; the test itself is host 2 of every network. */
 let machines = 0;
 
+/** How many times as long things may take as on quiet cores: other machines run beside this one. */
+export const patience = 3;
+
 /**
  * A Debian 13 with systemd and kernel ZFS, as a process of this machine. The test must run in its own namespaces
  * (lab/enclosed), so that the machine and its network end with the test.
@@ -189,12 +192,14 @@ export class Machine implements AsyncDisposable {
     return output;
   }
 
+  /** Like `run`, with its status. It fails without an answer after several times the seconds that quiet cores take. */
   tryRun(script: string, { seconds = 120 }: { readonly seconds?: number } = {}): Promise<ScriptOutcome> {
     return new Promise((resolve, reject) => {
       const socket = connect(agentPort, this.address);
       const parts: Buffer[] = [];
-      socket.setTimeout(seconds * 1000, () =>
-        socket.destroy(new ScriptError(`${this.name}: no answer in ${seconds} s to\n${script}`)),
+      const limit = patience * seconds;
+      socket.setTimeout(limit * 1000, () =>
+        socket.destroy(new ScriptError(`${this.name}: no answer in ${limit} s to\n${script}`)),
       );
       socket.on('error', reject);
       const died = () => socket.destroy(new ScriptError(`${this.name} ended during\n${script}`));

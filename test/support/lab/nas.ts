@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Api } from '../api.ts';
-import { Machine, type MachineOptions } from './machine.ts';
+import { Machine, type MachineOptions, patience } from './machine.ts';
 
 export const rootPassword = 'a test password';
 
@@ -96,9 +96,6 @@ async function install(machine: Machine, dpkg: string, settings: readonly string
 export function journal(machine: Machine): Promise<string> {
   return machine.run('journalctl -u holdfast -n 60 --no-pager -o cat');
 }
-
-/** How many times as long things may take as on quiet cores: other machines run beside this one. */
-const patience = 3;
 
 /**
  * Repeats the callback until it succeeds; throws its last error after several times the seconds that it takes on quiet
