@@ -35,11 +35,14 @@ export function next(
   room: number,
 ): Job | undefined {
   const used = running.reduce((sum, { load }) => sum + load, 0);
-  const ready = waiting.filter(
-    ({ needs, load }) => needs.every((name) => done.has(name)) && (used + load <= room || running.length === 0),
-  );
-  return ready.toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || urgency(b, waiting) - urgency(a, waiting))[0];
+  const able = waiting.filter(({ needs }) => needs.every((name) => done.has(name)));
+  // A job that needs much room would otherwise wait for as long as small ones of a higher rank take it.
+  const lowest = Math.min(...able.map(rankOf));
+  const ready = able.filter((job) => rankOf(job) === lowest && (used + job.load <= room || running.length === 0));
+  return ready.toSorted((a, b) => urgency(b, waiting) - urgency(a, waiting))[0];
 }
+
+const rankOf = ({ rank }: Job) => rank ?? 0;
 
 /** Seconds from its start to the end of the longest chain of jobs that begins with it. */
 function urgency(job: Job, waiting: readonly Job[]): number {

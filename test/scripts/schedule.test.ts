@@ -27,6 +27,8 @@ test('a job of a lower rank begins before longer ones of a higher rank', () => {
   const jobs = [job('known to pass', { seconds: 90, rank: 2 }), job('machine', { seconds: 60, rank: 1 }), job('code')];
   assert.equal(next(jobs, [], new Set(), 2)?.name, 'code');
   assert.equal(next(jobs.slice(0, 2), [], new Set(), 2)?.name, 'machine');
+  const browser = job('browser', { load: 2 });
+  assert.equal(next([...jobs.slice(0, 2), browser], [job('other')], new Set(), 2.6), undefined, 'it keeps the room');
 });
 
 test('a job for which there is no room starts only when nothing else runs', () => {
