@@ -76,6 +76,12 @@ test('every part of the house imports only what it may know', () => {
   );
 });
 
+test('a package is never imported by an expression', () => {
+  // The bundle has only a default export for a CommonJS package that is imported so, whereas the sources have its names.
+  const late = files.filter((file) => /\bimport\(\s*'(?!\.|node:)/.test(readFileSync(join(root, file), 'utf8')));
+  assert.deepEqual(late, []);
+});
+
 test('the console has no packages but those of its components', () => {
   const packages = imports.filter(({ from, to }) => from.startsWith('console/') && !/\.tsx?$/.test(to));
   assert.deepEqual([...new Set(packages.map(({ to }) => to))].toSorted(), [

@@ -1,6 +1,6 @@
 /** `export`, `adopt`, `diff` and `apply`: the configuration as a file. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isObject } from '../../lib/json.ts';
 import { sentencesIn } from '../../lib/refusal.ts';
 import { messageOf, quote } from '../../lib/text.ts';
@@ -8,6 +8,7 @@ import { ownInterface, type WireRecord } from './appliance.ts';
 import type { Given } from './command-line.ts';
 import type { Answer } from './connection.ts';
 import { CommandError, type Exit, exits, usage } from './failure.ts';
+import type { LocalFile } from './file-secrets.ts';
 import { cell, formatOf, yaml } from './output.ts';
 import { type Calling, headersOf } from './records.ts';
 import type { Terminal } from './terminal.ts';
@@ -138,23 +139,18 @@ function summaryOf(changes: readonly WireRecord[], takes: readonly string[]): st
 
 // Files --------------------------------------------------------------------------------------------------------------
 
-interface LocalFile {
-  readonly name: string;
-  readonly text: string;
-  /** Where the files are that it names. */
-  readonly folder: string;
-}
-
 async function sendFiles({ appliance, terminal, given }: Calling, path: string): Promise<Answer> {
   const place = given.fields.get('file')?.at(-1);
   if (place === undefined)
     throw usage(`Expected a file or a folder: holdfast ${given.words[0]} -f site.yaml; - is the standard input.`);
   const files = filesAt(place, terminal);
+  // `export` and `adopt` start without the parser of YAML.
+  const { secretsOf } = await import('./file-secrets.ts');
   const token = given.fields.get('token')?.at(-1);
   const body = {
     files: files.map(({ name, text }) => ({ name, text })),
     name: given.fields.get('name')?.at(-1) ?? basename(resolve(place)),
-    secrets: await secretsOf(files, terminal),
+    secrets: secretsOf(files, terminal),
     prune: isOn(given, 'prune'),
     ...(token === undefined ? {} : { token }),
   };
@@ -181,39 +177,6 @@ function filesAt(place: string, terminal: Terminal): readonly LocalFile[] {
   } catch (error) {
     throw error instanceof CommandError ? error : usage(`${place} cannot be read: ${messageOf(error)}`);
   }
-}
-
-/** The values of `{ file: … }` and `{ env: … }`: the appliance does not read files and variables of this machine. */
-async function secretsOf(files: readonly LocalFile[], terminal: Terminal): Promise<Readonly<Record<string, string>>> {
-  const { isMap, isScalar, parseDocument, visit } = await import('yaml');
-  const secrets: Record<string, string> = {};
-  for (const { text, folder } of files)
-    visit(parseDocument(text, { logLevel: 'silent' }), {
-      Map(_, map) {
-        const [pair, ...rest] = map.items;
-        if (pair === undefined || rest.length > 0 || isMap(pair.value)) return;
-        const form = isScalar(pair.key) ? pair.key.value : undefined;
-        const value = isScalar(pair.value) ? pair.value.value : undefined;
-        if (typeof value !== 'string') return;
-        if (form === 'file') secrets[`file:${value}`] = contentOf(isAbsolute(value) ? value : join(folder, value));
-        else if (form === 'env') secrets[`env:${value}`] = variable(value, terminal);
-      },
-    });
-  return secrets;
-}
-
-function contentOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').replace(/\n$/, '');
-  } catch (error) {
-    throw usage(`The secret in the file ${path} cannot be read: ${messageOf(error)}`);
-  }
-}
-
-function variable(name: string, { environment }: Terminal): string {
-  const value = environment[name];
-  if (value === undefined) throw usage(`The environment variable ${name} is not set, and the file needs it.`);
-  return value;
 }
 
 function isOn(given: Given, name: string): boolean {
