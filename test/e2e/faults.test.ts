@@ -67,6 +67,7 @@ const effects: readonly (readonly [kind: string, target: string, value: number |
       ['errors', volume, 'warning'],
     ],
   ],
+  ['standby', 'ada0', undefined, []],
   ['smart-failure', 'ada0', undefined, [['smart', disk, 'critical']]],
   ['bad-sectors', 'ada0', undefined, [['bad sectors', disk, 'warning']]],
   ['temperature', 'ada0', undefined, [['temperature', disk, 'critical']]],

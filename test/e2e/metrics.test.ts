@@ -65,6 +65,14 @@ test('pools, datasets and disks have the figures that the daemon knows', async (
   assert.deepEqual(Object.keys(valuesOf(metrics, 'zfs_dataset_used_bytes', 'name')), [...storage.datasets.keys()]);
   const kinds = valuesOf(metrics, 'zfs_dataset_used_bytes', 'type');
   assert.deepEqual(Object.keys(kinds).toSorted(), ['filesystem', 'volume']);
+  for (const { name, figures } of storage.datasets.values()) {
+    const shown = (family: string) => valuesOf(metrics, `zfs_dataset_${family}`, 'name')[name];
+    assert.deepEqual(
+      ['logical_used_bytes', 'used_by_dataset_bytes', 'used_by_snapshot_bytes', 'written_bytes'].map(shown),
+      [figures.logicalUsed, figures.usedByDataset, figures.usedBySnapshots, figures.written],
+    );
+    assert.equal(shown('compression_ratio'), 1 / figures.compression);
+  }
   const snapshots = valuesOf(metrics, 'holdfast_dataset_snapshots', 'name');
   const counted = Object.values(snapshots).reduce((sum, count) => sum + count, 0);
   assert.ok(counted > 0);
@@ -93,6 +101,24 @@ test('a pool that is degraded and a service that is switched on change their fig
   assert.equal(valuesOf(after, 'zfs_pool_health', 'pool')['tank'], 1);
   assert.equal(valuesOf(after, 'holdfast_service_up', 'service')['ftp'], 1);
   assert.equal(valuesOf(after, 'holdfast_service_enabled', 'service')['ftp'], 1);
+});
+
+test('a disk that rests has a state and no values of SMART', async () => {
+  await using box = await appliance();
+  await box.machine.faults.begin({ kind: 'standby', target: 'ada1', value: 0 });
+  await box.engine.renew('condition');
+  const metrics = parseExposition((await box.api.get('/metrics')).text, 'text');
+  const [awake, resting] = ['ada0', 'ada1'].map((disk) =>
+    [...metrics].flatMap(([name, { samples }]) =>
+      samples.flatMap(({ labels, value }) => (labels.get('device') === disk ? [`${name} ${value}`] : [])),
+    ),
+  );
+  assert.ok(awake?.includes('smartctl_device_state 0') && awake.includes('smartctl_device_temperature 34'));
+  assert.deepEqual(
+    resting?.map((sample) => sample.split(' ')[0]),
+    ['smartctl_device', 'smartctl_device_capacity_bytes', 'smartctl_device_state'],
+  );
+  assert.ok(resting?.includes('smartctl_device_state 1'));
 });
 
 test('a scrape asks the machine for nothing, and says how old what it shows is', async () => {

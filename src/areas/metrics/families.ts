@@ -114,7 +114,7 @@ const pools: readonly Metric[] = [
     ratio('zfs_pool_fragmentation', 'Fragmentation of the free space, from 0 to 1.'),
     ({ figures }) => figures.fragmentation,
   ),
-  // The exporter shows the reciprocal of what ZFS shows, so that it is from 0 to 1 like its other ratios.
+  // The exporter shows reciprocals of what ZFS shows, so that they are from 0 to 1 like its other ratios.
   ofPool(
     ratio('zfs_pool_deduplication', 'Size of the data with deduplication by their size without it, from 0 to 1.'),
     ({ figures }) => 1 / figures.deduplication,
@@ -184,6 +184,26 @@ const datasets: readonly Metric[] = [
   ofDataset(bytes('zfs_dataset_used', 'Space that the dataset and all below it use.'), ({ used }) => used),
   ofDataset(bytes('zfs_dataset_available', 'Space that the dataset can still use.'), ({ available }) => available),
   ofDataset(bytes('zfs_dataset_referenced', 'Data that the dataset refers to.'), ({ referenced }) => referenced),
+  ofDataset(
+    bytes('zfs_dataset_logical_used', 'Size of the data of the dataset and all below it before compression.'),
+    ({ figures }) => figures.logicalUsed,
+  ),
+  ofDataset(
+    bytes('zfs_dataset_used_by_dataset', 'Space that the dataset itself uses.'),
+    ({ figures }) => figures.usedByDataset,
+  ),
+  ofDataset(
+    bytes('zfs_dataset_used_by_snapshot', 'Space that only snapshots of the dataset use.'),
+    ({ figures }) => figures.usedBySnapshots,
+  ),
+  ofDataset(
+    bytes('zfs_dataset_written', 'Data that was written since the newest snapshot of the dataset.'),
+    ({ figures }) => figures.written,
+  ),
+  ofDataset(
+    ratio('zfs_dataset_compression', 'Size of the data by their size before compression, from 0 to 1.'),
+    ({ figures }) => 1 / figures.compression,
+  ),
   ofDataset(bytes('zfs_dataset_quota', 'Quota of the dataset with all below it; 0 for none.'), ({ properties }) =>
     bytesIn(properties.quota),
   ),
@@ -205,12 +225,12 @@ const datasets: readonly Metric[] = [
 
 type DiskHealth = Known['facts']['condition']['health'][number];
 
-/** What disks report by SMART at the last look at their condition. Those that slept then have no sample. */
+/** What disks report by SMART at the last look at their condition. Those that rested then have no sample. */
 const ofHealth = (head: Omit<Metric, 'read'>, figureOf: (health: DiskHealth) => number | undefined): Metric =>
   each(
     head,
     ({ facts }) => facts.condition.health,
-    (health) => ({ labels: { device: health.name }, value: figureOf(health) }),
+    (health) => ({ labels: { device: health.name }, value: health.isResting ? undefined : figureOf(health) }),
   );
 
 const disks: readonly Metric[] = [
@@ -245,6 +265,27 @@ const disks: readonly Metric[] = [
   ),
   ofHealth(gauge('smartctl_device_power_on_seconds', 'Time that the disk was powered on.', 'seconds'), ({ hours }) =>
     hours === undefined ? undefined : hours * 3600,
+  ),
+  ofHealth(
+    gauge('smartctl_device_media_errors', 'Number of errors of the medium that an NVMe disk has counted.'),
+    ({ mediaErrors }) => mediaErrors,
+  ),
+  ofHealth(
+    gauge('smartctl_device_available_spare', 'Percentage of the spare blocks of an NVMe disk that is left.'),
+    ({ spare }) => spare,
+  ),
+  ofHealth(
+    gauge('smartctl_device_error_log_count', 'Number of entries in the error log of the disk.'),
+    ({ loggedErrors }) => loggedErrors,
+  ),
+  ofHealth(
+    gauge('smartctl_device_self_test_log_error_count', 'Number of self-tests in the log of the disk that failed.'),
+    ({ failedTests }) => failedTests,
+  ),
+  each(
+    gauge('smartctl_device_state', 'Whether the disk rested at the last look: 1 for standby, otherwise 0.'),
+    ({ facts }) => facts.condition.health,
+    ({ name: device, isResting }) => ({ labels: { device }, value: Number(isResting) }),
   ),
   ofHealth(
     gauge('holdfast_disk_bad_sectors', 'Number of sectors that the disk could not read.'),

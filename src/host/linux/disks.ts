@@ -76,7 +76,15 @@ export class LinuxDisks implements Disks {
     const asked = (await this.list()).filter(({ can }) => can.includes('smart'));
     const read = await Promise.all(
       asked.map(async ({ name }) => {
-        const argv = ['--nocheck=standby', '--json', '--health', '--attributes', '--log=selftest', `/dev/${name}`];
+        const argv = [
+          '--nocheck=standby',
+          '--json',
+          '--health',
+          '--attributes',
+          '--log=selftest',
+          '--log=error',
+          `/dev/${name}`,
+        ];
         return readHealth(name, await this.#runner.run(['smartctl', ...argv]));
       }),
     );

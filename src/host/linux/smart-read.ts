@@ -1,6 +1,6 @@
 import { isObject } from '../../lib/json.ts';
 import type { Outcome } from '../ports/commands.ts';
-import type { DiskHealth } from '../ports/disks.ts';
+import { type DiskHealth, restingDisk } from '../ports/disks.ts';
 
 /**
  * smartctl's exit status is a bit mask: the fourth bit is set when the disk reports a failure, and counts only if the
@@ -10,17 +10,18 @@ export function isFailing(status: number): boolean {
   return (status & 0b111) === 0 && (status & 0b1000) !== 0;
 }
 
-/** What `smartctl --json` reports of a disk; undefined while the disk sleeps or cannot be asked. */
+/** What `smartctl --nocheck=standby --json` reports of a disk; undefined if the disk cannot be asked. */
 export function readHealth(
   name: string,
   { status, stdout }: Pick<Outcome, 'status' | 'stdout'>,
 ): DiskHealth | undefined {
-  // The lower bits: the command line, the device and the checksums of its answers.
-  if ((status & 0b11) !== 0) return undefined;
   const report = parsed(stdout);
+  // The lower bits: the command line and the device. The second is also set for a disk that was left to rest.
+  if ((status & 0b11) !== 0) return isLeftToRest(report) ? Object.freeze({ ...restingDisk, name }) : undefined;
   const nvme = at(report, 'nvme_smart_health_information_log');
   return Object.freeze({
     name,
+    isResting: false,
     failing: isFailing(status),
     temperature: numberAt(report, 'temperature', 'current'),
     hottest: numberAt(report, 'temperature', 'op_limit_max') ?? numberAt(report, 'temperature', 'drive_trip'),
@@ -35,7 +36,20 @@ export function readHealth(
       Math.max(0, ...['197', '198'].map((id) => numberAt(attributeOf(report, Number(id)), 'raw', 'value') ?? 0)),
     hours: numberAt(report, 'power_on_time', 'hours'),
     testedAt: lastTest(report),
+    failedTests:
+      numberAt(report, 'ata_smart_self_test_log', 'standard', 'error_count_total') ??
+      numberAt(report, 'ata_smart_self_test_log', 'extended', 'error_count_total'),
+    loggedErrors: numberAt(report, 'ata_smart_error_log', 'summary', 'count') ?? numberAt(nvme, 'num_err_log_entries'),
+    mediaErrors: numberAt(nvme, 'media_errors'),
+    spare: numberAt(nvme, 'available_spare'),
   });
+}
+
+/** smartctl tells this only by a message: `Device is in STANDBY mode, exit(2)`. */
+function isLeftToRest(report: unknown): boolean {
+  return listAt(report, 'smartctl', 'messages').some((message) =>
+    /^Device is in (?:STANDBY|SLEEP)\b/i.test(String(at(message, 'string'))),
+  );
 }
 
 /** Attributes whose normalized value falls from 100 as flash wears out. */

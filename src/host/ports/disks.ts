@@ -3,7 +3,7 @@ export interface Disks {
   /** Does not wake disks in standby. */
   list(): Promise<readonly Disk[]>;
 
-  /** What the disks report by SMART. Does not wake disks in standby, which are left out. */
+  /** What the disks report by SMART. Does not wake disks in standby, of which nothing else is known. */
   health(): Promise<readonly DiskHealth[]>;
 
   /** Overwrites an unused disk with random data, which takes as long as writing the whole disk. */
@@ -31,6 +31,8 @@ export interface Tuning {
 /** What a disk reports by SMART. Undefined is what it does not report. */
 export interface DiskHealth {
   readonly name: string;
+  /** Whether it is in standby, so that it was not asked. */
+  readonly isResting: boolean;
   /** Whether the disk predicts its own failure. */
   readonly failing: boolean;
   /** In degrees Celsius. */
@@ -45,7 +47,31 @@ export interface DiskHealth {
   readonly hours: number | undefined;
   /** Those hours when a self-test last ended without an error; undefined if its log has none. */
   readonly testedAt: number | undefined;
+  /** Self-tests in its log that failed. */
+  readonly failedTests: number | undefined;
+  /** Entries of its error log. */
+  readonly loggedErrors: number | undefined;
+  /** Errors of the medium, as NVMe disks count them. */
+  readonly mediaErrors: number | undefined;
+  /** Percent of the spare blocks that an NVMe disk has left. */
+  readonly spare: number | undefined;
 }
+
+/** A disk that rests. */
+export const restingDisk: Omit<DiskHealth, 'name'> = Object.freeze({
+  isResting: true,
+  failing: false,
+  temperature: undefined,
+  hottest: undefined,
+  wear: undefined,
+  badSectors: 0,
+  hours: undefined,
+  testedAt: undefined,
+  failedTests: undefined,
+  loggedErrors: undefined,
+  mediaErrors: undefined,
+  spare: undefined,
+});
 
 export interface Disk {
   /** Device name without `/dev/`: `sda`, `nvme0n1`. */

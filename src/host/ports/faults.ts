@@ -39,6 +39,7 @@ export const faultKinds = {
   'read-errors': { of: 'disk', description: 'ZFS counts read errors.', value: 1, unit: 'errors' },
   'write-errors': { of: 'disk', description: 'ZFS counts write errors.', value: 1, unit: 'errors' },
   'checksum-errors': { of: 'disk', description: 'ZFS counts checksum errors.', value: 1, unit: 'errors' },
+  standby: { of: 'disk', description: 'The disk rests, so that it is not asked for its SMART values.' },
   'smart-failure': { of: 'disk', description: 'The disk predicts its failure by SMART.' },
   'bad-sectors': { of: 'disk', description: 'The disk has sectors that cannot be read.', value: 8, unit: 'sectors' },
   temperature: { of: 'disk', description: 'The disk has this temperature.', value: 65, unit: 'degrees Celsius' },

@@ -1,4 +1,4 @@
-import { abilities, type Disk, type DiskHealth, type Disks, type Tuning } from '../ports/disks.ts';
+import { abilities, type Disk, type DiskHealth, type Disks, restingDisk, type Tuning } from '../ports/disks.ts';
 import type { FaultKind } from '../ports/faults.ts';
 import { HostError } from '../ports/index.ts';
 import type { VirtualFaults } from './faults.ts';
@@ -94,8 +94,10 @@ export class VirtualDisks implements Disks {
   async health(): Promise<readonly DiskHealth[]> {
     return (await this.list()).map(({ name }) => {
       const fault = (kind: FaultKind) => this.#faults.valueOf(kind, name);
+      if (fault('standby') !== undefined) return Object.freeze({ ...restingDisk, name });
       return Object.freeze({
         name,
+        isResting: false,
         failing: this.#failing.has(name) || fault('smart-failure') !== undefined,
         temperature: fault('temperature') ?? 34,
         hottest: 60,
@@ -103,6 +105,10 @@ export class VirtualDisks implements Disks {
         badSectors: fault('bad-sectors') ?? 0,
         hours: powerOnHours,
         testedAt: powerOnHours - (fault('self-test-age') ?? 24),
+        failedTests: 0,
+        loggedErrors: fault('bad-sectors') ?? 0,
+        mediaErrors: undefined,
+        spare: undefined,
       });
     });
   }

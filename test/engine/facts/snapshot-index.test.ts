@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
-import type { Dataset, Snapshot } from '../../../src/host/ports/zfs.ts';
+import { type Dataset, emptyFigures, type Snapshot } from '../../../src/host/ports/zfs.ts';
 
 const dataset = (name: string, snapshotStamp: string): Dataset => ({
   name,
@@ -9,6 +9,7 @@ const dataset = (name: string, snapshotStamp: string): Dataset => ({
   used: 0,
   available: 0,
   referenced: 0,
+  figures: emptyFigures,
   mountpoint: undefined,
   properties: {},
   inherited: [],

@@ -916,6 +916,18 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.deepEqual(await namesOf(host, `${pool}/none`), []);
       });
 
+      test('a dataset has figures of its data, and nothing was written right after a snapshot', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`, { properties: { compression: 'lz4' } });
+        const before = (await datasetOf(host, `${pool}/a`))?.figures;
+        assert.ok(before !== undefined && before.logicalUsed > 0 && before.usedByDataset > 0 && before.written > 0);
+        assert.ok(before.compression >= 1);
+        await host.zfs.createSnapshot(`${pool}/a@s`);
+        const after = (await datasetOf(host, `${pool}/a`))?.figures;
+        assert.deepEqual([after?.written, after?.usedBySnapshots], [0, 0]);
+      });
+
       test('the stamp of a dataset changes with its snapshots', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);

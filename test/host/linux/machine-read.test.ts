@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readMemory, readOffset, readSimulation } from '../../../src/host/linux/machine-read.ts';
 import { isFailing, readHealth } from '../../../src/host/linux/smart-read.ts';
+import { restingDisk } from '../../../src/host/ports/disks.ts';
 
 test('the offset of the clock is the median of the servers that answer, whatever chrony thinks of them', () => {
   const server = (offset: number, { state = '*', reach = '377' } = {}) =>
@@ -61,8 +62,10 @@ test('what disks report by SMART is read for ATA, NVMe and SCSI, and nothing fro
         { id: 198, name: 'Offline_Uncorrectable', value: 100, raw: { value: 2 } },
       ],
     },
+    ata_smart_error_log: { summary: { count: 4 } },
     ata_smart_self_test_log: {
       standard: {
+        error_count_total: 1,
         table: [
           { status: { passed: false }, lifetime_hours: 19_990 },
           { status: { passed: true }, lifetime_hours: 19_800 },
@@ -73,17 +76,21 @@ test('what disks report by SMART is read for ATA, NVMe and SCSI, and nothing fro
   const read = (report: object, status = 0) => readHealth('sda', { status, stdout: JSON.stringify(report) });
   assert.deepEqual(read(ata), {
     ...{ name: 'sda', failing: false, temperature: 41, hottest: undefined, wear: 7, badSectors: 8 },
-    ...{ hours: 20_000, testedAt: 19_800 },
+    ...{ isResting: false, hours: 20_000, testedAt: 19_800 },
+    ...{ failedTests: 1, loggedErrors: 4, mediaErrors: undefined, spare: undefined },
   });
   const nvme = {
     temperature: { current: 50 },
     power_on_time: { hours: 900 },
-    nvme_smart_health_information_log: { percentage_used: 12, media_errors: 1 },
+    nvme_smart_health_information_log: {
+      ...{ percentage_used: 12, media_errors: 1, num_err_log_entries: 7, available_spare: 99 },
+    },
     nvme_self_test_log: { table: [{ self_test_result: { value: 0 }, power_on_hours: 850 }] },
   };
   assert.deepEqual(read(nvme, 8), {
     ...{ name: 'sda', failing: true, temperature: 50, hottest: undefined, wear: 12, badSectors: 1 },
-    ...{ hours: 900, testedAt: 850 },
+    ...{ isResting: false, hours: 900, testedAt: 850 },
+    ...{ failedTests: undefined, loggedErrors: 7, mediaErrors: 1, spare: 99 },
   });
   const scsi = {
     temperature: { current: 30, drive_trip: 65 },
@@ -92,7 +99,10 @@ test('what disks report by SMART is read for ATA, NVMe and SCSI, and nothing fro
   };
   assert.deepEqual(read(scsi), {
     ...{ name: 'sda', failing: false, temperature: 30, hottest: 65, wear: undefined, badSectors: 3 },
-    ...{ hours: undefined, testedAt: 11 },
+    ...{ isResting: false, hours: undefined, testedAt: 11 },
+    ...{ failedTests: undefined, loggedErrors: undefined, mediaErrors: undefined, spare: undefined },
   });
   assert.equal(read({}, 2), undefined);
+  const asleep = { string: 'Device is in STANDBY mode, exit(2)', severity: 'information' };
+  assert.deepEqual(read({ smartctl: { messages: [asleep] } }, 2), { ...restingDisk, name: 'sda' });
 });

@@ -25,6 +25,10 @@ export const datasetColumns: readonly string[] = [
   'origin',
   'snapshots_changed',
   'usedbysnapshots',
+  'usedbydataset',
+  'logicalused',
+  'written',
+  'compressratio',
 ];
 
 /**
@@ -56,6 +60,13 @@ export function readDatasets(
       used: bytesOf(properties, 'used'),
       available: bytesOf(properties, 'available'),
       referenced: bytesOf(properties, 'referenced'),
+      figures: Object.freeze({
+        logicalUsed: bytesOf(properties, 'logicalused'),
+        usedByDataset: bytesOf(properties, 'usedbydataset'),
+        usedBySnapshots: bytesOf(properties, 'usedbysnapshots'),
+        written: bytesOf(properties, 'written'),
+        compression: Number.parseFloat(text('compressratio')) || 1,
+      }),
       mountpoint:
         propertyOf(properties, 'mounted')?.value === 'yes' ? propertyOf(properties, 'mountpoint')?.value : undefined,
       properties: Object.freeze(values),

@@ -75,12 +75,35 @@ export interface NewDatasetSettings extends DatasetSettings {
   readonly encryption?: NewEncryption;
 }
 
+/** What only those who watch a dataset need. Sizes are in bytes. */
+export interface DatasetFigures {
+  /** Size of the data before compression. */
+  readonly logicalUsed: number;
+  /** Space that would be free without the dataset itself, if its snapshots stayed. */
+  readonly usedByDataset: number;
+  readonly usedBySnapshots: number;
+  /** What was written since the newest snapshot. */
+  readonly written: number;
+  /** Size of the data before compression by their size after it; at least 1. */
+  readonly compression: number;
+}
+
+/** Those of a dataset that is new. */
+export const emptyFigures: DatasetFigures = Object.freeze({
+  logicalUsed: 0,
+  usedByDataset: 0,
+  usedBySnapshots: 0,
+  written: 0,
+  compression: 1,
+});
+
 export interface Dataset {
   readonly name: string;
   readonly kind: 'filesystem' | 'volume';
   readonly used: number;
   readonly available: number;
   readonly referenced: number;
+  readonly figures: DatasetFigures;
   /** Where it is mounted; undefined for volumes and unmounted filesystems. */
   readonly mountpoint: string | undefined;
   readonly properties: Readonly<Partial<Record<DatasetProperty, string>>>;

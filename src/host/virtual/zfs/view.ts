@@ -1,5 +1,5 @@
 import { memo } from '../../../lib/memo.ts';
-import type { Dataset } from '../../ports/zfs.ts';
+import type { Dataset, DatasetFigures } from '../../ports/zfs.ts';
 import type { MountTable } from '../mounts.ts';
 import { shapesOf } from './groups.ts';
 import { bytes, inForce, type Values } from './properties.ts';
@@ -53,6 +53,7 @@ export const viewOf = memo((pool: PoolRecord): PoolView => {
       used,
       available,
       referenced: referencedBy(kind),
+      figures: figuresOf(record),
       mountpoint,
       properties,
       inherited,
@@ -73,6 +74,13 @@ export const viewOf = memo((pool: PoolRecord): PoolView => {
     overfull,
   };
 });
+
+/** Virtual datasets hold no data of their own, so nothing is compressed, and nothing of a snapshot differs. */
+function figuresOf({ kind, snapshots = noSnapshots }: DatasetRecord): DatasetFigures {
+  const size = referencedBy(kind);
+  const written = snapshots.length === 0 ? size : 0;
+  return Object.freeze({ logicalUsed: size, usedByDataset: size, usedBySnapshots: 0, written, compression: 1 });
+}
 
 export function referencedBy(kind: Dataset['kind']): number {
   return kind === 'volume' ? emptyVolume : emptyFilesystem;
