@@ -302,10 +302,15 @@ test('jails and plugins are planned and made, and an export makes them on an emp
     assert.deepEqual(running.get('files')?.mounted.toSorted(), ['/media', '/opt/fileindex']);
     const installed = await api.list('plugins/plugins/');
     assert.deepEqual(
-      installed.map((plugin) => [plugin['plugin_name'], plugin['plugin_jail'], plugin['plugin_enabled']]),
+      installed.map((plugin) => [
+        plugin['plugin_name'],
+        plugin['plugin_jail'],
+        plugin['plugin_enabled'],
+        plugin['plugin_status'],
+      ]),
       [
-        ['fileindex', 'files', false],
-        ['webpage', 'web', true],
+        ['fileindex', 'files', false, 'STOPPED'],
+        ['webpage', 'web', true, 'RUNNING'],
       ],
     );
   }

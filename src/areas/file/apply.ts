@@ -15,7 +15,7 @@ import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
 import { jail } from '../jails/jails.ts';
 import { type Installing, installPlugin } from '../plugins/install.ts';
-import { plugin } from '../plugins/plugins.ts';
+import { plugin, switchPlugin } from '../plugins/plugins.ts';
 import { comparisonOf, type Difference } from './differences.ts';
 import { isUnset } from './document.ts';
 import { expectedAccounts } from './expected-accounts.ts';
@@ -87,13 +87,16 @@ export class Application {
 
   /**
    * Installs plugins, after the change: what a bundle contains is known only after it was unpacked, and packages are
-   * installed in a jail that runs. Returns those that could not be installed, each as a whole or not at all.
+   * installed in a jail that runs. Returns those that could not be installed, each as a whole or not at all. One that is
+   * enabled is started, as it would be with its jail; one that does not start is returned too.
    */
   async install(operations: Operations): Promise<readonly NotInstalled[]> {
     const failures: NotInstalled[] = [];
     for (const difference of this.#installs) {
       try {
-        await installPlugin(operations, installationOf(difference));
+        const wanted = installationOf(difference);
+        await installPlugin(operations, wanted);
+        if (wanted.enabled) await startEnabled(operations, wanted);
       } catch (error) {
         const refusal = this.#call.refusalOf({ method: 'POST', path: installing, body: undefined }, error);
         if (refusal === undefined) throw error;
@@ -311,6 +314,12 @@ export class Application {
 export interface NotInstalled {
   readonly difference: Difference;
   readonly problems: readonly Problem[];
+}
+
+async function startEnabled(operations: Operations, { jail, name }: { jail: string; name: string }): Promise<void> {
+  const { view, facts } = operations.world;
+  const installed = view.having(plugin, 'plugin_jail', jail).find(({ plugin_name }) => plugin_name === name);
+  if (installed !== undefined && facts.jails.has(jail)) await switchPlugin(operations, installed, 'start');
 }
 
 const installing = 'api/holdfast/v1/plugins';

@@ -144,7 +144,15 @@ export function bundleMount({ plugin_dataset, plugin_path }: Plugin, jailsFolder
   return { source: `${jailsFolder}/${lastElement(plugin_dataset)}`, destination: plugin_path, readonly: true };
 }
 
-/** Runs as its own job, so that neither the change queue nor other jails wait for it. */
+/** Starts or stops a plugin as its own job, so that neither the change queue nor other jails wait for it. */
+export async function switchPlugin(operations: Operations, target: Plugin, to: 'start' | 'stop'): Promise<void> {
+  await operations.work(`${to} the plugin ${target.plugin_name}`, locksOf(target), async (work) => {
+    const { id, plugin_name: name } = mustBeThere(target, operations);
+    const of = { id: String(id), name };
+    await work.step(to === 'start' ? startPlugin(of) : stopPlugin(of));
+  });
+}
+
 function switching(segment: 'start' | 'stop', title: string, answer: string) {
   return action<Fields, unknown, Plugin>({
     segment,
@@ -152,11 +160,7 @@ function switching(segment: 'start' | 'stop', title: string, answer: string) {
     // gaps 1.9
     fault: 'error',
     async perform({ target, operations }) {
-      await operations.work(`${segment} the plugin ${target.plugin_name}`, locksOf(target), async (work) => {
-        const { id, plugin_name: name } = mustBeThere(target, operations);
-        const of = { id: String(id), name };
-        await work.step(segment === 'start' ? startPlugin(of) : stopPlugin(of));
-      });
+      await switchPlugin(operations, target, segment);
       return answer;
     },
   });
