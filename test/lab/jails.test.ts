@@ -382,3 +382,45 @@ test('deleted jails leave neither datasets nor links, and the datasets mounted i
   assert.equal(left, 'a film\ntank/jails\ntank/jails/.template-2\ntank/jails/.template-6\n0\n');
   assert.deepEqual(await nas.api.list('jails/mountpoints/'), []);
 });
+
+test('a file makes a template, a jail, a mount point and a plugin; applied again it changes nothing', async () => {
+  const file = `holdfast: 1
+dataset:
+  tank/books: {}
+jail/template:
+  filed: { os: Linux, arch: x64, url: 'http://127.0.0.1:8081/web.tar.gz' }
+jail:
+  shelf: { type: filed, ipv4: ${address}, flags: 'memory=64M' }
+jail/mountpoint:
+  shelf /www/books: { jail: shelf, source: /mnt/tank/books, destination: /www/books, readonly: true }
+plugin:
+  shelf webpage: { jail: shelf, name: webpage, bundle: ${bundles}/webpage, enabled: true }
+  shelf fileindex: { jail: shelf, name: other, bundle: ${bundles}/fileindex }
+`;
+  await nas.machine.run(`cat >/root/site.yaml <<'END_OF_FILE'\n${file}END_OF_FILE`);
+  assert.match((await nas.machine.tryRun('holdfast apply -f /root/site.yaml --plan')).output, /start the jail shelf/);
+  assert.deepEqual(await nas.api.list('jails/jails/'), [], 'a plan makes nothing');
+  const applied = await nas.machine.tryRun('holdfast apply -f /root/site.yaml');
+  assert.equal(applied.status, 7, `one plugin has another name than its bundle: ${applied.output}`);
+  assert.match(applied.output, /^site\.yaml:12: plugin "shelf fileindex": Expected the plugin "other"/m);
+  await nas.machine.run(`echo 'a book' >/mnt/tank/books/book`);
+  await pageComes('/books/book', '200 a book');
+  await nas.machine.run(`
+    sed -i 's/name: other/name: fileindex/' /root/site.yaml
+    holdfast apply -f /root/site.yaml
+    holdfast apply -f /root/site.yaml | grep -x 'Nothing differs\\.'
+    holdfast export >/root/exported.yaml; holdfast diff -f /root/exported.yaml`);
+  assert.match(await nas.machine.run('systemctl show holdfast-jail-shelf --property=MemoryMax'), /MemoryMax=67108864/);
+  assert.equal(await (await fetch(`http://${address}:8080/`, { signal: AbortSignal.timeout(5000) })).status, 200);
+  assert.deepEqual(
+    (await nas.api.list('plugins/plugins/')).map((one) => [
+      one['plugin_name'],
+      one['plugin_jail'],
+      one['plugin_status'],
+    ]),
+    [
+      ['webpage', 'shelf', 'RUNNING'],
+      ['fileindex', 'shelf', 'STOPPED'],
+    ],
+  );
+});

@@ -13,6 +13,7 @@ import { HostError } from '../../src/host/ports/index.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 import { certificateRequest } from '../support/certificates.ts';
+import { draw, panelsOf } from '../support/dashboard.ts';
 import { withKey } from '../support/keys.ts';
 import { withPorts } from '../support/ports.ts';
 import { Prometheus, promtool } from '../support/prometheus.ts';
@@ -346,14 +347,15 @@ test('the rules fire on faults of the machine, which then all last at one time',
   assert.equal(seen.length, cases.length);
 });
 
-test('every query of the dashboard has an answer', async () => {
-  const dashboard: unknown = JSON.parse(read('monitoring/holdfast.dashboard.json'));
-  const expressions = membersNamed(dashboard, 'expr').map((one) => one.replaceAll('$instance', '.+'));
+test('every query of the dashboard has an answer, and its picture shows them', async () => {
+  const panels = panelsOf(JSON.parse(read('monitoring/holdfast.dashboard.json')));
+  const expressions = panels.flatMap(({ queries }) => queries.map(({ expression }) => expression));
   assert.ok(expressions.length >= 20);
   const unanswered: string[] = [];
   for (const expression of expressions)
     if ((await prometheus.query(expression)).every(({ value }) => Number.isNaN(value))) unanswered.push(expression);
   assert.deepEqual(unanswered, []);
+  await draw('monitoring-dashboard', panels, prometheus, 90);
 });
 
 test('each of them clears when its fault ends', async () => {

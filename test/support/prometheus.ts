@@ -34,6 +34,12 @@ export interface Found {
   readonly value: number;
 }
 
+/** The values of one series over time, in seconds since 1970. */
+export interface Series {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly values: readonly { readonly at: number; readonly value: number }[];
+}
+
 /** A Prometheus that scrapes one appliance every two seconds. */
 export class Prometheus implements AsyncDisposable {
   readonly #url: string;
@@ -99,6 +105,20 @@ export class Prometheus implements AsyncDisposable {
     const data = await this.get(`query?query=${encodeURIComponent(expression)}`);
     assert.ok(isObject(data) && Array.isArray(data['result']), JSON.stringify(data));
     return data['result'].map((one): Found => ({ labels: one.metric, value: Number(one.value[1]) }));
+  }
+
+  /** The values of an expression in the last seconds, one for every two of them. */
+  async range(expression: string, seconds: number): Promise<readonly Series[]> {
+    const now = Date.now() / 1000;
+    const parts = { query: expression, start: String(now - seconds), end: String(now), step: '2' };
+    const data = await this.get(`query_range?${new URLSearchParams(parts)}`);
+    assert.ok(isObject(data) && Array.isArray(data['result']), JSON.stringify(data));
+    return data['result'].map(
+      (one): Series => ({
+        labels: one.metric,
+        values: one.values.map(([at, value]: [number, string]) => ({ at, value: Number(value) })),
+      }),
+    );
   }
 
   /** The names of the alerts that fire now. */
