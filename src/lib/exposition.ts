@@ -25,7 +25,7 @@ export interface Sample {
 export interface Family<T> {
   /** Without the suffix `_total` of counters and `_info` of facts, which the writer appends. */
   readonly name: string;
-  readonly type: 'gauge' | 'counter' | 'info' | 'histogram' | 'summary';
+  readonly type: 'gauge' | 'counter' | 'info' | 'histogram' | 'summary' | 'unknown';
   /** Base unit, with which the name ends. */
   readonly unit?: 'bytes' | 'ratio' | 'seconds';
   /** What it measures, as a sentence. */
@@ -57,13 +57,16 @@ export function* exposition<T>(families: readonly Family<T>[], known: T, format:
 /** What follows the name in the samples of a counter or a fact. */
 const suffixes: Readonly<Partial<Record<Family<never>['type'], string>>> = { counter: '_total', info: '_info' };
 
+/** The types that the plain text calls something else. */
+const plainTypes: Readonly<Partial<Record<Family<never>['type'], string>>> = { info: 'gauge', unknown: 'untyped' };
+
 function headOf(family: Family<never>, format: Exposition): readonly string[] {
   const { type, unit, help } = family;
   const isOpen = format === 'openmetrics';
   const name = isOpen ? family.name : `${family.name}${suffixes[type] ?? ''}`;
   return [
     `# HELP ${name} ${escaped(help, isOpen)}\n`,
-    `# TYPE ${name} ${type === 'info' && !isOpen ? 'gauge' : type}\n`,
+    `# TYPE ${name} ${(isOpen ? undefined : plainTypes[type]) ?? type}\n`,
     ...(isOpen && unit !== undefined ? [`# UNIT ${name} ${unit}\n`] : []),
   ];
 }

@@ -16,6 +16,8 @@ export interface ParsedSample {
 
 const suffixes: Readonly<Record<string, readonly string[]>> = {
   gauge: [''],
+  unknown: [''],
+  untyped: [''],
   counter: ['_total'],
   info: ['_info'],
   histogram: ['_bucket', '_sum', '_count'],
@@ -45,7 +47,7 @@ export function parseExposition(text: string, format: 'text' | 'openmetrics'): R
     } else if (word === 'TYPE') {
       assert.equal(current?.name, name, line);
       assert.ok(Object.keys(suffixes).includes(rest), line);
-      assert.ok(format === 'openmetrics' || rest !== 'info', line);
+      assert.ok(!(format === 'openmetrics' ? ['untyped'] : ['info', 'unknown']).includes(rest), line);
       if (current !== undefined) current.type = rest;
     } else if (word === 'UNIT') {
       assert.equal(format, 'openmetrics', line);

@@ -77,6 +77,8 @@ const counter = (name: string, help: string, unit?: Metric['unit']): Omit<Metric
   ...gauge(name, help, unit),
   type: 'counter',
 });
+/** A name of others that ends with `_count`, which only histograms and summaries should have: it gets no type. */
+const counted = (name: string, help: string): Omit<Metric, 'read'> => ({ ...gauge(name, help), type: 'unknown' });
 const bytes = (name: string, help: string) => gauge(`${name}_bytes`, help, 'bytes');
 const ratio = (name: string, help: string) => gauge(`${name}_ratio`, help, 'ratio');
 const timestamp = (name: string, help: string) =>
@@ -275,11 +277,11 @@ const disks: readonly Metric[] = [
     ({ spare }) => spare,
   ),
   ofHealth(
-    gauge('smartctl_device_error_log_count', 'Number of entries in the error log of the disk.'),
+    counted('smartctl_device_error_log_count', 'Number of entries in the error log of the disk.'),
     ({ loggedErrors }) => loggedErrors,
   ),
   ofHealth(
-    gauge('smartctl_device_self_test_log_error_count', 'Number of self-tests in the log of the disk that failed.'),
+    counted('smartctl_device_self_test_log_error_count', 'Number of self-tests in the log of the disk that failed.'),
     ({ failedTests }) => failedTests,
   ),
   each(
