@@ -102,7 +102,9 @@ function table(found: readonly Found[]): string {
 const colours = ['#1f77b4', '#d95f02', '#2ca02c', '#9467bd', '#b8860b', '#e377c2', '#17a2b8', '#7f7f7f'];
 const [width, height] = [100, 40];
 
-function chart(series: readonly (Series & { readonly label: string })[], unit: string): string {
+function chart(all: readonly (Series & { readonly label: string })[], unit: string): string {
+  const last = ({ values }: Series) => values.at(-1)?.value ?? Number.NaN;
+  const series = all.filter((one) => Number.isFinite(last(one))).toSorted((a, b) => last(b) - last(a));
   const points = series.flatMap(({ values }) => values).filter(({ value }) => Number.isFinite(value));
   if (points.length === 0) return '<p class="none">no data</p>';
   const [from, to] = [Math.min(...points.map(({ at }) => at)), Math.max(...points.map(({ at }) => at))];
@@ -118,9 +120,9 @@ function chart(series: readonly (Series & { readonly label: string })[], unit: s
   });
   const legend = series
     .slice(0, 6)
-    .map(({ label, values }, index) => {
-      const last = shown(values.at(-1)?.value ?? Number.NaN, unit);
-      return `<li style="--colour:${colours[index % colours.length]}">${escaped(label)} <b>${last}</b></li>`;
+    .map((one, index) => {
+      const colour = colours[index % colours.length];
+      return `<li style="--colour:${colour}">${escaped(one.label)} <b>${shown(last(one), unit)}</b></li>`;
     })
     .concat(series.length > 6 ? [`<li>and ${series.length - 6} more</li>`] : []);
   return `<div class="plot"><span>${shown(top, unit)}</span><svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none">${lines.join('')}</svg></div><ul>${legend.join('')}</ul>`;
@@ -131,6 +133,7 @@ function shown(value: number, unit: string): string {
   if (unit === 'percentunit') return `${Math.round(value * 100)} %`;
   if (unit === 'bytes')
     return value >= 2 ** 30 ? `${(value / 2 ** 30).toFixed(1)} GiB` : `${Math.round(value / 1024)} KiB`;
+  if (unit === 's' && value >= 86_400) return `${Math.round(value / 86_400)} d`;
   const text = Number.isInteger(value) ? String(value) : value.toPrecision(2);
   return { s: `${text} s`, d: `${text} d` }[unit] ?? text;
 }
