@@ -159,6 +159,23 @@ test('V8: a zvol is answered as ZVOL with a size of "0", names that stay, and is
   await restarted[Symbol.asyncDispose]();
 });
 
+test('an exported extent of a zvol is made again from the file, which then has nothing to do', async () => {
+  await using one = await furnished();
+  const { api } = one;
+  const made = await api.expect(201, 'POST', at('extent'), zvolExtent);
+  const own = '/api/holdfast/v1/file';
+  const text = (await api.send('GET', own)).text;
+  assert.equal((await api.delete(`${at('extent')}${made['id']}/`)).status, 204);
+  const files = [{ name: 'site.yaml', text }];
+  await api.expect(200, 'POST', `${own}/apply`, { files });
+  const [again] = await api.list(at('extent'));
+  assert.deepEqual(
+    [again?.['iscsi_target_extent_type'], again?.['iscsi_target_extent_path'], again?.['iscsi_target_extent_serial']],
+    ['ZVOL', '/dev/zvol/tank/v', made['iscsi_target_extent_serial']],
+  );
+  assert.deepEqual((await api.expect(200, 'POST', `${own}/diff`, { files }))['changes'], []);
+});
+
 test('V1 V4 V5 V7: numbers as texts, -1 and null, a speed as a number', async () => {
   await using one = await furnished();
   const { api } = one;

@@ -206,7 +206,7 @@ const extent: Mapping = {
   columns: {
     ...sames('iscsi_target_extent_name', 'iscsi_target_extent_serial'),
     iscsi_target_extent_type: becomes('iscsi_target_extent_type', (row, _target, column) =>
-      row.text(column).toLowerCase() === 'file' ? 'File' : 'Disk',
+      row.text(column).toLowerCase() === 'file' ? 'File' : 'ZVOL',
     ),
     iscsi_target_extent_path: becomes('iscsi_target_extent_path', (row, _target, column) =>
       zvolOf(row) === undefined ? row.text(column) : `/dev/zvol/${zvolOf(row)}`,

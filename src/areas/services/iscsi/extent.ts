@@ -293,8 +293,10 @@ function sourceOf({ record, before, sent }: Saving<typeof fields>): Partial<Exte
       iscsi_target_extent_path: kept === null ? null : kept.endsWith('/') ? kept : normalPath(kept),
     };
   }
-  if (disk !== undefined && disk !== '') {
-    const name = disk.replace(/^\/?dev\//, '');
+  // A file has the path that the record keeps.
+  const source = disk || (path?.startsWith('/dev/') === true ? path : '');
+  if (source !== '') {
+    const name = source.replace(/^\/?dev\//, '');
     const isZvol = name.startsWith('zvol/');
     return {
       iscsi_target_extent_type: isZvol ? 'ZVOL' : 'Disk',
