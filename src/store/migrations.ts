@@ -70,4 +70,10 @@ export const migrations: readonly string[] = [
   CREATE TABLE channels (channel INTEGER PRIMARY KEY, body TEXT NOT NULL);
   UPDATE documents SET body = json_set(body, '$.snoozed_until', 0) WHERE resource = 'system/alertnote';
   `,
+  // The files of others that a revision replaced, and where they are kept.
+  `
+  CREATE TABLE replaced_files (
+    revision INTEGER NOT NULL, path TEXT NOT NULL, kept TEXT NOT NULL, PRIMARY KEY (revision, path)
+  ) WITHOUT ROWID;
+  `,
 ];

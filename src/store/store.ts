@@ -9,6 +9,7 @@ import type {
   JournalChange,
   KeptRetry,
   KeptRevision,
+  ReplacedFile,
   Revision,
   WholeRevision,
 } from '../engine/configuration/configuration-store.ts';
@@ -321,6 +322,7 @@ export class Store implements ConfigurationStore {
     const addRevision = this.#connection.prepare(
       'INSERT INTO revisions (at, actor, request, title, comment, changes, masked) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
+    const addReplaced = this.#connection.prepare('INSERT OR IGNORE INTO replaced_files VALUES (?, ?, ?)');
     const numbers = new Map<string, number>();
     const begun = this.#transaction(() => {
       for (const id of ends) this.#connection.prepare('DELETE FROM plans WHERE id = ?').run(id);
@@ -330,7 +332,8 @@ export class Store implements ConfigurationStore {
         else putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
       }
       for (const [path, last] of sequences) putSequence.run(path, last);
-      for (const { at, actor, request, title, comment = null, changes: listed, backup, isPart } of revisions) {
+      for (const one of revisions) {
+        const { at, actor, request, title, comment = null, changes: listed, backup, isPart, replaced = [] } = one;
         const masked = isPart === true ? null : this.#masked(listed);
         const { lastInsertRowid } = addRevision.run(
           at,
@@ -342,6 +345,7 @@ export class Store implements ConfigurationStore {
           masked,
         );
         numbers.set(request, Number(lastInsertRowid));
+        for (const { path, kept } of replaced) addReplaced.run(lastInsertRowid, path, kept);
         if (backup !== undefined) this.#addBackup(at, title, backup);
       }
       this.#putEvents(events);
@@ -511,6 +515,7 @@ export class Store implements ConfigurationStore {
     return {
       ...head,
       isRevertible: secrets !== undefined,
+      replaced: this.#replacedBy(number),
       changes: changes.filter(isObject).flatMap((change): readonly RecordChange[] => {
         const resource = byPath.get(String(change['resource']));
         const id = Number(change['id']);
@@ -523,6 +528,13 @@ export class Store implements ConfigurationStore {
         return [{ resource, id, before, after }];
       }),
     };
+  }
+
+  #replacedBy(revision: number): readonly ReplacedFile[] {
+    const rows = this.#connection
+      .prepare('SELECT path, kept FROM replaced_files WHERE revision = ? ORDER BY path')
+      .all(revision);
+    return rows.filter(isObject).map((row) => ({ path: String(row['path']), kept: String(row['kept']) }));
   }
 
   *revisionsAfter(number: number): Iterable<KeptRevision> {
@@ -667,6 +679,9 @@ export class Store implements ConfigurationStore {
       'DELETE FROM revisions WHERE number <= (SELECT MAX(number) FROM revisions) - ?',
     );
     this.#tolerant(() => prune.run(keepRevisions));
+    this.#tolerant(() =>
+      this.#database.exec('DELETE FROM replaced_files WHERE revision < (SELECT MIN(number) FROM revisions)'),
+    );
     this.#pruneEvents();
     this.#pruneJobs();
   }

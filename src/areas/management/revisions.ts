@@ -66,6 +66,13 @@ export const revisions = section('revisions', 'The history of the configuration.
     answer: objectOf('RevisionDiff', {
       ...head,
       revertible: flagOf('Whether it can be reverted as long as no later revision changes the same.'),
+      replaced: listOf(
+        objectOf('ReplacedFile', {
+          path: stringOf('The path.'),
+          kept: stringOf('Where the file is kept.'),
+        }),
+        'The files of others that it replaced. Removing the package gives them back.',
+      ),
       changes: listOf(
         objectOf('RecordDiff', {
           resource: stringOf('Path of the resource.'),

@@ -1,6 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
 import { messageOf } from '../../lib/text.ts';
-import type { ConfigurationStore } from '../configuration/configuration-store.ts';
+import type { ConfigurationStore, ReplacedFile } from '../configuration/configuration-store.ts';
 import type { LayeredDraft } from '../configuration/draft.ts';
 import type { Tables } from '../configuration/tables.ts';
 import { asFault } from '../declare/errors.ts';
@@ -59,6 +59,7 @@ export class Transaction {
   readonly #begun: SubsystemState[] = [];
   readonly #done: Done[] = [];
   readonly #touched = new Set<Touched>();
+  readonly #replaced: ReplacedFile[] = [];
   /** The job of a change that is carried out without others. */
   readonly #jobs: readonly JobRun[];
   #announced: readonly AnyEvent[] = [];
@@ -141,7 +142,7 @@ export class Transaction {
     };
     for (const { state, desired } of affected) {
       this.#begun.push(state);
-      await originals.secure(desired, state.applied);
+      this.#replaced.push(...(await originals.secure(desired, state.applied)));
       for await (const step of differences(host, desired, state.applied, { replacing })) await this.#take([step]);
       state.applied = desired;
     }
@@ -155,12 +156,14 @@ export class Transaction {
     const hasAct = draft.lastSteps.some(({ nature }) => nature === 'act');
     const revisions = changes
       .filter((change) => change.changes.length > 0)
-      .map(({ title, context, changes: records, backup, settles }) => ({
+      .map(({ title, context, changes: records, backup, settles }, index) => ({
         at,
         ...context,
         title,
         changes: records,
         ...(backup && { backup }),
+        // Of changes that are carried out together, the first names them.
+        ...(index === 0 && { replaced: this.#replaced }),
         isPart: hasAct || settles !== undefined,
       }));
     const ended = [this.#journal, ...changes.flatMap(({ settles }) => settles ?? [])].flatMap(({ ids }) => ids);

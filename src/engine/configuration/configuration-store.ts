@@ -5,6 +5,12 @@ import type { Configuration, RecordOf } from '../declare/resource.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
 /** One stored change. */
+/** A file that was there before Holdfast first wrote to its path, and where it is kept. */
+export interface ReplacedFile {
+  readonly path: string;
+  readonly kept: string;
+}
+
 export interface Revision {
   readonly at: string;
   readonly actor: string;
@@ -14,6 +20,8 @@ export interface Revision {
   readonly changes: readonly RecordChange[];
   /** The configuration before it, if the change replaced the whole configuration. */
   readonly backup?: Configuration;
+  /** The files of others that it replaced. */
+  readonly replaced?: readonly ReplacedFile[];
   /** Whether it was one part of what a request did to the machine, so that its records alone cannot be reverted. */
   readonly isPart?: boolean;
 }
@@ -42,6 +50,7 @@ export interface WholeRevision extends Omit<KeptRevision, 'changes'> {
   readonly changes: readonly RecordChange[];
   /** False for one that was part of more than a change of records, or was made by a version that kept less. */
   readonly isRevertible: boolean;
+  readonly replaced: readonly ReplacedFile[];
 }
 
 /** Space on a file system that must not become full. */

@@ -1,6 +1,7 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { ServiceState } from '../../host/ports/services.ts';
 import { isObject } from '../../lib/json.ts';
+import type { ReplacedFile } from '../configuration/configuration-store.ts';
 import type { Desired } from '../declare/subsystem.ts';
 
 export const backupsFolder = '/var/backups/holdfast';
@@ -80,13 +81,13 @@ export class Originals {
 
   /**
    * Keeps what a subsystem is about to replace and has not replaced before. `applied` is what the machine is known to be:
-   * where it says that nothing is at a path, somebody may have put a file there since.
+   * where it says that nothing is at a path, somebody may have put a file there since. Returns the files that were kept.
    */
-  secure(desired: Rendered, applied?: Rendered): Promise<void> {
+  secure(desired: Rendered, applied?: Rendered): Promise<readonly ReplacedFile[]> {
     return this.#inTurn(() => this.#secure(desired, applied));
   }
 
-  async #secure(desired: Rendered, applied: Rendered | undefined): Promise<void> {
+  async #secure(desired: Rendered, applied: Rendered | undefined): Promise<readonly ReplacedFile[]> {
     const absent = new Set(applied?.files?.filter(({ content }) => content === undefined).map(({ path }) => path));
     const paths = foreignPaths(desired).filter((path) => {
       if (this.#manifest.files[path] === undefined) return true;
@@ -98,14 +99,18 @@ export class Originals {
       .map(({ name }) => name)
       .filter((name) => this.#manifest.services[name] === undefined);
     const own = this.#newOwn(desired);
-    if (paths.length === 0 && names.length === 0 && own.length === 0) return;
+    if (paths.length === 0 && names.length === 0 && own.length === 0) return [];
     if (!this.#isThere) await this.#makeFolder();
     const files: Record<string, FileEntry> = {};
+    const replaced: ReplacedFile[] = [];
     const folder = `${backupsFolder}/${stamp(this.#now())}`;
     for (const path of paths) {
       const kept = `${folder}${path}`;
       const isKept = await this.#host.files.copy(path, kept, { isPrivate: true });
-      if (isKept) this.#log.info({ path, kept }, 'kept the original of a file');
+      if (isKept) {
+        this.#log.info({ path, kept }, 'kept the original of a file');
+        replaced.push({ path, kept });
+      }
       const known = this.#manifest.files[path];
       if (known === undefined || (isKept && known.original === null)) files[path] = { original: isKept ? kept : null };
     }
@@ -122,6 +127,7 @@ export class Originals {
       own: [...this.#manifest.own, ...own],
       released: false,
     });
+    return replaced;
   }
 
   /** Takes what is at these paths for Holdfast's own: an earlier version wrote there, and kept no originals. */
@@ -148,9 +154,12 @@ export class Originals {
     return this.#inTurn(() => this.#return(ownPaths(desired), foreignPaths(desired), names));
   }
 
-  #inTurn(operation: () => Promise<void>): Promise<void> {
+  #inTurn<T>(operation: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(operation);
-    this.#turn = turn.catch(() => {});
+    this.#turn = turn.then(
+      () => {},
+      () => {},
+    );
     return turn;
   }
 
