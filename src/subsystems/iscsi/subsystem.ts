@@ -11,7 +11,11 @@ import { spaceProblems } from '../../areas/services/iscsi/thresholds.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { hasOnlyComments } from '../local.ts';
+import { iscsiAdoption } from './adopt.ts';
 import { targetModel } from './target-model.ts';
+
+/** Restores at the start what targetcli saved, and first clears everything. */
+const restorer = 'rtslib-fb-targetctl';
 
 export const iscsiSubsystem: Subsystem = {
   name: 'iscsi',
@@ -27,7 +31,8 @@ export const iscsiSubsystem: Subsystem = {
     iscsiPortal,
     serviceSwitch,
   ],
-  services: ['tgt'],
+  adopts: iscsiAdoption,
+  services: ['tgt', restorer],
   local: [
     { path: '/etc/tgt/conf.d/*', isDefault: hasOnlyComments },
     { path: '/etc/tgt/targets.conf' },
@@ -39,7 +44,11 @@ export const iscsiSubsystem: Subsystem = {
     const { model } = targetModel(view, facts, isServed);
     return {
       // tgt runs only if it is the engine: next to the kernel's targets it would take their port.
-      services: [{ name: 'tgt', running: isServed && facts.targets.engine === 'tgt', onChange: 'nothing' }],
+      services: [
+        // Its end clears the kernel's targets, so that those of Holdfast can take their disks, names and addresses.
+        { name: restorer, running: false, onChange: 'nothing' },
+        { name: 'tgt', running: isServed && facts.targets.engine === 'tgt', onChange: 'nothing' },
+      ],
       targets: model,
     };
   },

@@ -96,9 +96,9 @@ test('tgt runs only as the engine and while the service is on', () => {
   const running = (engine: Facts['targets']['engine'], draft: LayeredDraft) =>
     iscsiSubsystem
       .render(draft, { ...machine, targets: { engine, serving: false, firstLun: 0 } })
-      .services?.map((service) => service.running);
+      .services?.find(({ name }) => name === 'tgt')?.running;
   assert.deepEqual(
     [running('tgt', served(0)), running('lio', served(0)), running('tgt', freshConfiguration())],
-    [[true], [false], [false]],
+    [true, false, false],
   );
 });
