@@ -8,6 +8,7 @@ import { lateUnits } from '../../areas/services/index.ts';
 import type { DesiredFile, DesiredLink, Subsystem } from '../../engine/declare/subsystem.ts';
 import { type Network, showNetwork } from '../../lib/ip.ts';
 import { words } from '../../lib/text.ts';
+import { networkAdoption } from './adopt.ts';
 import { type LinkPlan, notApplied, planLinks } from './links.ts';
 import { netwaitDropIn, netwaitUnit, waitOnlineDropIn } from './netwait.ts';
 import { filePrefix, netdevFile, netdevPath, networkFile, networkPath } from './networkd-files.ts';
@@ -16,6 +17,7 @@ export const networkSubsystem: Subsystem = {
   name: 'network',
   description: 'systemd-networkd configures the interfaces that have a record, and makes VLANs and aggregates.',
   reads: [networkSettings, networkInterface, vlan, lagg, laggMember, staticRoute],
+  adopts: networkAdoption,
   services: ['systemd-networkd'],
   uses: ['network'],
   render(view, facts) {
