@@ -4,12 +4,14 @@ import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { Checker, DesiredFile, Subsystem } from '../../engine/declare/subsystem.ts';
 import type { NetworkState } from '../../host/ports/network.ts';
 import { hasOnlyComments } from '../local.ts';
+import { sshAdoption } from './adopt.ts';
 import { configFile, dropIn, givenKeyFile, keyFiles, sshdConfig } from './sshd-config.ts';
 
 export const sshSubsystem: Subsystem = {
   name: 'ssh',
   description: 'sshd accepts SSH logins.',
   reads: [sshSettings, serviceSwitch],
+  adopts: sshAdoption,
   services: sshService.programs,
   local: [{ path: '/etc/ssh/sshd_config' }, { path: '/etc/ssh/sshd_config.d/*', isDefault: hasOnlyComments }],
   uses: ['network'],
