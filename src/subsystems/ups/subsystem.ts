@@ -1,6 +1,7 @@
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { upsService, upsSettings } from '../../areas/services/ups.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
+import { upsAdoption } from './adopt.ts';
 import {
   driverUnit,
   enumeratorUnit,
@@ -22,6 +23,7 @@ export const upsSubsystem: Subsystem = {
   name: 'ups',
   description: 'Network UPS Tools monitor the UPS and shut the machine down before its battery is empty.',
   reads: [upsSettings, serviceSwitch],
+  adopts: upsAdoption,
   services: [driver, 'nut-server', 'nut-monitor'],
   render(view) {
     const settings = view.only(upsSettings);
