@@ -3,12 +3,14 @@ import { rsyncModule } from '../../areas/services/rsyncmod.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { absence } from '../../engine/facts/places.ts';
+import { rsyncdAdoption } from './adopt.ts';
 import { globalLines, moduleLines } from './rsyncd-conf.ts';
 
 export const rsyncdSubsystem: Subsystem = {
   name: 'rsyncd',
   description: 'The rsync daemon serves its modules.',
   reads: [rsyncdSettings, rsyncModule, serviceSwitch],
+  adopts: rsyncdAdoption,
   services: rsyncService.programs,
   uses: ['storage'],
   after: ['accounts'],
