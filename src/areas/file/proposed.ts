@@ -1,7 +1,7 @@
 /** Records that were read elsewhere, as the file has them: each value is judged by its field. */
 import type { NotCarried, Origin, ProposedRecord } from '../../engine/declare/proposal.ts';
 import { quote } from '../../lib/text.ts';
-import type { Kind } from './kinds.ts';
+import { isHosted, type Kind } from './kinds.ts';
 import type { Remark } from './proposal.ts';
 import { type FileRecord, keyFrom } from './state.ts';
 
@@ -58,14 +58,17 @@ function freeKey(key: string, records: ReadonlyMap<string, FileRecord>): string 
   }
 }
 
-function judged({ fields }: Kind, values: ProposedRecord['values']) {
+function judged(kind: Kind, values: ProposedRecord['values']) {
   const kept: Record<string, unknown> = {};
   const lost: { name: string; value: unknown; sentence: string }[] = [];
   let isWhole = true;
-  for (const { wire, name, field, refersTo, hashes } of fields) {
+  for (const { wire, name, field, refersTo, hashes } of kind.fields) {
     const value = values[wire];
     if (value === undefined) continue;
-    const reading = refersTo !== undefined || hashes !== undefined ? { ok: true as const, value } : field.read(value);
+    // The field of a name takes its last element, and the file has the whole.
+    const isWholeName = isHosted(kind) && wire === 'name';
+    const isTaken = isWholeName || refersTo !== undefined || hashes !== undefined;
+    const reading = isTaken ? { ok: true as const, value } : field.read(value);
     if (reading.ok) kept[wire] = reading.value;
     else {
       lost.push({ name, value: field.secret ? '********' : value, sentence: reading.wrong });
