@@ -1,6 +1,7 @@
 /** A Debian that was configured by hand is read, and the proposed file makes Holdfast serve the same. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { release } from '../../src/cli/release.ts';
 import type { VirtualHost } from '../../src/host/virtual/index.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 
@@ -132,4 +133,109 @@ test('applying the file takes over, serves the shares, keeps the original, and l
   const owned = await one.machine.accounts.owned();
   const account = owned.users.find(({ name }) => name === 'anna');
   assert.deepEqual([account?.uid, account?.passwordHash, account?.groups], [1000, hash, ['team']]);
+});
+
+const saved = JSON.stringify(
+  {
+    fabric_modules: [{ discovery_enable_auth: false, name: 'iscsi' }],
+    storage_objects: [
+      {
+        dev: '/dev/zvol/tank/vm',
+        name: 'vm',
+        plugin: 'block',
+        readonly: false,
+        wwn: '8f6c1a2b-3d4e-4f50-a1b2-c3d4e5f60718',
+      },
+    ],
+    targets: [
+      {
+        fabric: 'iscsi',
+        tpgs: [
+          {
+            ...{ attributes: { authentication: 1, generate_node_acls: 1, demo_mode_write_protect: 0 }, enable: true },
+            ...{ chap_userid: 'anna', chap_password: 'twelve chars!', node_acls: [], tag: 1 },
+            luns: [{ index: 3, storage_object: '/backstores/block/vm' }],
+            portals: [{ ip_address: '0.0.0.0', port: 3260 }],
+          },
+        ],
+        wwn: 'iqn.2003-01.example:vm',
+      },
+    ],
+  },
+  undefined,
+  2,
+);
+
+/** Files of everything that is read, as people write them, with the service that reads each. */
+const everything: Readonly<Record<string, readonly [content: string, service?: string]>> = {
+  '/etc/rtslib-fb-target/saveconfig.json': [saved, 'rtslib-fb-targetctl'],
+  '/etc/ssh/sshd_config.d/50-office.conf': ['PasswordAuthentication no\nAllowUsers anna\n', 'ssh'],
+  '/etc/ssh/sshd_config': ['Include /etc/ssh/sshd_config.d/*.conf\nPort 2222\n', 'ssh'],
+  '/etc/nut/nut.conf': ['MODE=netclient\n', 'nut-monitor'],
+  '/etc/nut/upsmon.conf': ['# ours\nMONITOR rack@power.example 1 watch s3cret secondary\nSHUTDOWNCMD "/sbin/halt"\n'],
+  '/etc/rsyncd.conf': ['uid = root\n[media]\n  path = /mnt/tank/media\n  read only = no\n  comment = Films\n', 'rsync'],
+  '/etc/systemd/network/10-lan.network': ['[Match]\nName=em1\n[Network]\nAddress=203.0.113.7/24\nIPv6AcceptRA=no\n'],
+  '/etc/cron.d/backup': ['0 3 * * * root /usr/local/bin/backup\n'],
+  '/etc/snmp/snmpd.conf': ['rocommunity office\n', 'snmpd'],
+};
+
+test('everything that was configured by hand is taken over by one file, and a release gives each byte back', async () => {
+  let one = await appliance({
+    before: async (machine) => {
+      await byHand(machine);
+      for (const [path, [content, service]] of Object.entries(everything)) {
+        await machine.files.write(path, content, { mode: 0o640 });
+        if (service !== undefined) await machine.services.start(service);
+      }
+    },
+  });
+  try {
+    const { api, machine, folder } = one;
+    await api.expect(201, 'POST', 'storage/volume/', {
+      volume_name: 'tank',
+      layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+    });
+    for (const name of ['media', 'team'])
+      await api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name, compression: 'zstd' });
+    await api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'vm', volsize: '64M' });
+    const { text, takes } = await proposed(one);
+    assert.deepEqual(takes, ['iscsi', 'nfs', 'rsyncd', 'samba', 'snmp', 'ssh', 'ups']);
+    assert.doesNotMatch(text, /twelve chars|s3cret/, 'secrets are sealed');
+    assert.match(text, /^ {2}tank\/media:(?: \{|\n {4})? ?compression: zstd/m);
+    const applied = await api.expect(200, 'POST', `${own}/file/apply`, files(text));
+    assert.deepEqual((await api.expect(200, 'POST', `${own}/file/diff`, files(text)))['changes'], []);
+    const [extent] = await api.list('services/iscsi/extent/');
+    assert.equal(extent?.['iscsi_target_extent_naa'], '0x60014058f6c1a2b3d4e4f50a1b2c3d4e');
+    assert.match((await machine.files.read('/etc/ssh/holdfast/sshd_config')) ?? '', /^Port 2222$/m);
+    assert.match((await machine.files.read('/etc/rsyncd.conf')) ?? '', /^uid = root$/m);
+    assert.match((await machine.files.read('/etc/nut/upsmon.conf')) ?? '', /MONITOR rack@power\.example:3493/);
+    const [lan] = await api.list('network/interface/');
+    assert.deepEqual([lan?.['int_interface'], lan?.['int_ipv4address']], ['em1', '203.0.113.7']);
+    assert.equal(machine.services.isRunning('rtslib-fb-targetctl'), false, 'its targets would be in the way');
+    assert.equal(await machine.files.read('/etc/rtslib-fb-target/saveconfig.json'), saved);
+    const revision = await api.expect(200, 'GET', `${own}/revisions/${applied['revision']}`);
+    const replaced = revision['replaced'];
+    assert.ok(Array.isArray(replaced));
+    for (const path of ['/etc/samba/smb.conf', '/etc/rsyncd.conf', '/etc/nut/upsmon.conf', '/etc/snmp/snmpd.conf']) {
+      const kept: unknown = replaced.find((each) => each.path === path)?.kept;
+      assert.equal(
+        await machine.files.read(String(kept)),
+        path === '/etc/samba/smb.conf' ? smbConf : everything[path]?.[0],
+      );
+    }
+    await one.app.close();
+    await release(machine, { now: Date.now, say: () => {} });
+    const before = {
+      ...everything,
+      '/etc/samba/smb.conf': [smbConf, 'smbd'],
+      '/etc/exports': [exportsFile, 'nfs-server'],
+    };
+    for (const [path, [content, service]] of Object.entries(before)) {
+      assert.equal(await machine.files.read(path), content, path);
+      if (service !== undefined) assert.equal(machine.services.isRunning(service), true, service);
+    }
+    one = await appliance({ folder });
+  } finally {
+    await one[Symbol.asyncDispose]();
+  }
 });
