@@ -13,14 +13,16 @@ import { mappings } from '../../src/areas/migrate/mappings.ts';
  * All tables and columns of the releases 9.10.2 to 11.3, each with the default of a new row. One table a line: its name,
  * the releases (9, 0, 1, 2, 3), then `name:type`, or `name:type|type` where it changed; `=` is the default and `~` the
  * releases that have it. Lines of the release `d` are what 13.0 changes in 11.3: columns with a minus are gone, tables
- * without a line in 11.3 are new.
+ * without a line in 11.3 are new. Those of `o` and `p` are what the first 9.3 and that of 2016 have otherwise than 9.10.
  */
 const lines = readFileSync(new URL('../support/old-appliance-columns.txt', import.meta.url), 'utf8')
   .split('\n')
   .filter((line) => line !== '');
 
-const releases = ['9', '0', '1', '2', '3', 'd'];
-const titleOf = (release: string) => (release === 'd' ? '13.0' : release === '9' ? '9.10' : `11.${release}`);
+const releases = ['o', 'p', '9', '0', '1', '2', '3', 'd'];
+const titles: Readonly<Record<string, string>> = { o: '9.3', p: '9.3 of 2016', 9: '9.10', d: '13.0' };
+const titleOf = (release: string) => titles[release] ?? `11.${release}`;
+const isOfSouth = (release: string) => 'op9'.includes(release);
 
 type Value = string | number | null;
 interface Column {
@@ -69,24 +71,36 @@ function tablesOf(release: string): readonly Table[] {
     parts
       .filter(({ releases }) => releases.includes(letter))
       .map(({ name, words }) => ({ name, columns: columnsOf(words, letter) }));
-  if (release !== 'd') return of(release);
-  const before = of('3').filter(({ name }) => !goneIn13.test(name));
-  const changes = parts.filter(({ releases }) => releases === 'd');
+  const derived = derivations[release];
+  if (derived === undefined) return of(release);
+  const before = of(derived.from).filter(({ name }) => !derived.gone.test(name));
+  const changes = parts.filter(({ releases }) => releases === release);
   const changed = before.map(({ name, columns }) => {
     const words = changes.filter((one) => one.name === name).flatMap((one) => one.words);
     return {
       name,
       columns: [
         ...columns.filter((column) => !words.some((word) => word.split(':')[0]?.replace('-', '') === column.name)),
-        ...columnsOf(words, 'd'),
+        ...columnsOf(words, release),
       ],
     };
   });
   const fresh = changes.filter(({ name }) => !before.some((one) => one.name === name));
-  return [...changed, ...fresh.map(({ name, words }) => ({ name, columns: columnsOf(words, 'd') }))];
+  return [...changed, ...fresh.map(({ name, words }) => ({ name, columns: columnsOf(words, release) }))];
 }
 
-const goneIn13 = /^(?:django_|south_|jails_|plugins_|vcp_|directoryservice_idmap_(?!domain$)|sharing_nfs_share_path$)/;
+/** The release that another one is described by, and the tables that it does not have. */
+const derivations: Readonly<Record<string, { readonly from: string; readonly gone: RegExp }>> = {
+  d: {
+    from: '3',
+    gone: /^(?:django_|south_|jails_|plugins_|vcp_|directoryservice_idmap_(?!domain$)|sharing_nfs_share_path$)/,
+  },
+  o: {
+    from: '9',
+    gone: /^(?:services_iscsitargetgroups|services_fibrechanneltotarget|directoryservice_kerberos(?:principal|settings)|system_cloudcredentials|tasks_cloudsync|system_backup|vcp_\w+)$/,
+  },
+  p: { from: '9', gone: /^(?:system_cloudcredentials|tasks_cloudsync)$/ },
+};
 
 const kinds = kindsOf(catalogue);
 const nothingYet = new State(kinds, { all: () => [], world: undefined });
@@ -94,15 +108,18 @@ const nothingYet = new State(kinds, { all: () => [], world: undefined });
 function carried(release: string, tables: readonly Table[], cellFor: (table: string, column: Column) => Value) {
   const database = new Database(':memory:');
   for (const { name, columns } of tables) {
-    const isKeyed = columns.some((column) => column.name === 'disk_identifier');
+    // In 9.3 disks have numbers.
+    const isKeyed = columns.some((column) => column.name === 'disk_identifier') && !/[op]/.test(release);
     const all = [...(isKeyed ? [] : ['id']), ...columns.map((column) => column.name)];
     database.exec(`CREATE TABLE "${name}" (${all.map((one) => `"${one}"`).join(', ')})`);
     const values = [...(isKeyed ? [] : [1]), ...columns.map((column) => cellFor(name, column))];
     database.prepare(`INSERT INTO "${name}" VALUES (${all.map(() => '?').join(', ')})`).run(values);
   }
   if (release === 'd') database.exec("CREATE TABLE alembic_version AS SELECT '88bfe11b5be5' AS version_num");
-  else if (release === '9')
-    database.exec("INSERT INTO south_migrationhistory (id, app_name, migration) VALUES (2, 'system', '0108_auto')");
+  else if (isOfSouth(release))
+    database
+      .prepare("INSERT INTO south_migrationhistory (id, app_name, migration) VALUES (2, 'system', ?)")
+      .run(release === 'o' ? '0092_auto' : '0108_auto');
   else database.exec("INSERT INTO django_migrations (id, app, name) VALUES (2, 'system', '0047_auto')");
   const bytes = database.serialize();
   database.close();

@@ -59,6 +59,19 @@ function authorityOf(row: Row, { old, keyOf }: Target, column: string): unknown 
   );
 }
 
+/** Before 9.10 the directories had names of their own. Here the SMB service has the names for all of them. */
+const netbiosName = becomes(undefined, (row, { old }, column) => {
+  const name = row.text(column);
+  const service = old.rows('services_cifs').at(-1);
+  const own = [service?.text('cifs_srv_netbiosname'), service?.text('cifs_srv_netbiosalias')];
+  return name === '' || own.includes(name)
+    ? undefined
+    : stay(
+        `The directory knew the machine as ${name}, and the SMB service has the names for all directories here.`,
+        'Set netbiosname of service/smb to it before you join, if it is to stay.',
+      );
+});
+
 const principalChoice = stays('Principals follow from the keytabs here.', 'Choose one after the keytab is there.');
 
 const domain: Mapping = {
@@ -86,10 +99,10 @@ const domain: Mapping = {
     ad_validate_certificates: stays('Certificates are always checked.', 'Nothing.', '1'),
     ad_createcomputer: stays('The place of the account cannot be chosen.', 'Move the account in the directory.'),
     ad_restrict_pam: stays('It is not a setting here.', 'Nothing.', '0'),
-    ad_netbiosname: nothing('the name of the SMB service is that of the machine'),
-    ad_netbiosname_a: nothing('the name of the SMB service is that of the machine'),
+    ad_netbiosname: netbiosName,
+    ad_netbiosname_a: netbiosName,
     ad_netbiosname_b: stays('It is the name of a second node.', 'Nothing.'),
-    ad_netbiosalias: nothing('the alias of the SMB service is that of the machine'),
+    ad_netbiosalias: netbiosName,
     ad_enable: part,
   },
   values: (_row, { old }) => ({ ad_idmap_backend: backendFor(1, old) }),
@@ -115,7 +128,7 @@ const ldap: Mapping = {
     ldap_kerberos_keytab_id: principalChoice,
     ldap_validate_certificates: stays('Certificates are always checked.', 'Nothing.', '1'),
     ldap_disable_freenas_cache: stays('It is not a setting here.', 'Nothing.', '0'),
-    ldap_netbiosname_a: nothing('the name of the SMB service is that of the machine'),
+    ldap_netbiosname_a: netbiosName,
     ldap_netbiosname_b: stays('It is the name of a second node.', 'Nothing.'),
     ldap_enable: part,
   },

@@ -319,6 +319,11 @@ const replication: Mapping = {
     // Both machines would send to the same place.
     repl_enabled: becomes('repl_enabled', off),
     repl_recursive: becomes('repl_userepl', (row, _target, column) => row.flag(column)),
+    repl_resetonce: stays(
+      'The next run was to begin anew and destroy what is on the other side.',
+      'Decide it for the task here.',
+      '0',
+    ),
     repl_retention_policy: becomes('repl_followdelete', (row, _target, column) =>
       row.text(column) === 'CUSTOM'
         ? stay('A retention of its own for the copies does not exist here.', 'Let the other machine remove snapshots.')
