@@ -20916,6 +20916,19 @@ export interface components {
              */
             changes: components["schemas"]["RecordChange"][];
         };
+        /** ReplacedFile */
+        ReplacedFile: {
+            /**
+             * @description The path.
+             * @example example
+             */
+            path: string;
+            /**
+             * @description Where the file is kept.
+             * @example example
+             */
+            kept: string;
+        };
         /** RecordDiff */
         RecordDiff: {
             /**
@@ -20978,6 +20991,16 @@ export interface components {
              * @example true
              */
             revertible: boolean;
+            /**
+             * @description The files of others that it replaced. Removing the package gives them back.
+             * @example [
+             *       {
+             *         "path": "example",
+             *         "kept": "example"
+             *       }
+             *     ]
+             */
+            replaced: components["schemas"]["ReplacedFile"][];
             /**
              * @description The changed records.
              * @example [
@@ -21200,6 +21223,39 @@ export interface components {
              */
             to_do: string;
         };
+        /** FoundImportable */
+        FoundImportable: {
+            /**
+             * @description Name of the pool.
+             * @example example
+             */
+            name: string;
+            /**
+             * @description Its GUID.
+             * @example example
+             */
+            guid: string;
+            /**
+             * @description Version of its format: 5000 with feature flags; null when unknown.
+             * @example example
+             */
+            version: string | null;
+            /**
+             * @description What ZFS says, such as features that are not enabled or not supported here.
+             * @example example
+             */
+            status: string | null;
+            /**
+             * @description Another machine that may still use it.
+             * @example example
+             */
+            used_by: string | null;
+            /**
+             * @description How to let Holdfast manage it.
+             * @example example
+             */
+            to_do: string;
+        };
         /** FoundUser */
         FoundUser: {
             /**
@@ -21268,6 +21324,20 @@ export interface components {
              *     ]
              */
             pools: components["schemas"]["FoundPool"][];
+            /**
+             * @description Pools on attached disks that are not imported.
+             * @example [
+             *       {
+             *         "name": "example",
+             *         "guid": "example",
+             *         "version": "example",
+             *         "status": "example",
+             *         "used_by": "example",
+             *         "to_do": "example"
+             *       }
+             *     ]
+             */
+            importable: components["schemas"]["FoundImportable"][];
             /**
              * @description Accounts without a record.
              * @example [
@@ -44075,6 +44145,13 @@ export interface operations {
                      * @example false
                      */
                     root?: boolean;
+                    /**
+                     * Rehearse
+                     * @description Whether paths are carried that are not there, for a machine without the data of the old appliance.
+                     * @default false
+                     * @example false
+                     */
+                    rehearse?: boolean;
                 };
             };
         };

@@ -46,6 +46,17 @@ export const found = section('found', 'What was configured on the machine before
         }),
         'Pools without a volume.',
       ),
+      importable: listOf(
+        objectOf('FoundImportable', {
+          name: stringOf('Name of the pool.'),
+          guid: stringOf('Its GUID.'),
+          version: orNull(stringOf('Version of its format: 5000 with feature flags; null when unknown.')),
+          status: orNull(stringOf('What ZFS says, such as features that are not enabled or not supported here.')),
+          used_by: orNull(stringOf('Another machine that may still use it.')),
+          to_do: toDo,
+        }),
+        'Pools on attached disks that are not imported.',
+      ),
       users: listOf(
         objectOf('FoundUser', {
           name: stringOf('Name of the account.'),
@@ -104,6 +115,13 @@ function listFound(engine: EngineToRead, subsystems: readonly Subsystem[]) {
           to_do: `To make it a volume, mount it at /mnt/${name}: zfs set mountpoint=/mnt/${name} ${name}. Do not change the pool of the running system.`,
         };
       }),
+    importable: facts.importable.map(({ name, guid, version = null, status = null, usedBy = null }) => ({
+      ...{ name, guid, version, status, used_by: usedBy },
+      to_do:
+        usedBy === null
+          ? 'Import it: POST /api/v1.0/storage/volume_import/. Nothing is upgraded by that, so that the machine it comes from can still read it.'
+          : `Export it on ${usedBy} first. Two machines that write to a pool destroy it.`,
+    })),
     users: facts.accounts.users
       .filter(({ name, uid }) => isRegular(uid) && view.find(user, 'bsdusr_username', name) === undefined)
       .map(({ name, uid }) => ({ name, uid, to_do: adoptUserHint(name, uid) })),

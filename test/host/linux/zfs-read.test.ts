@@ -187,6 +187,7 @@ test('a label is read for an importable pool, not for a destroyed one', () => {
     guid: '5412414569266980540',
     hostname: 'nas0',
     isInUse: false,
+    version: '5000',
   });
   for (const name of ['destroyed', 'none', 'cache', 'spare'])
     assert.equal(readLabel(recording(`label-${name}.txt`)), undefined, name);
@@ -223,6 +224,10 @@ status: One or more devices contains corrupted data.
 \t  raidz2-0  ONLINE
 \t    ubdh    ONLINE
 `;
+  assert.deepEqual(
+    readImportable(text).map(({ status }) => status),
+    ['One or more devices contains corrupted data.', undefined],
+  );
   const pools = readImportable(text).map(({ name, guid, health, groups }) => [
     name,
     guid,
@@ -246,4 +251,23 @@ status: One or more devices contains corrupted data.
     ],
     ['two', '11', 'ONLINE', ['raidz2 raidz2-0 ONLINE: ubdh ONLINE']],
   ]);
+});
+
+test('what ZFS says of a pool before its import is read with the features that this machine lacks', () => {
+  const [pool] = readImportable(`   pool: old
+     id: 12
+  state: UNAVAIL
+status: The pool uses the following feature(s) not supported on this system:
+\torg.example:future (Something that is not known here.)
+action: The pool cannot be imported. Access the pool on a system that supports
+\tthe required feature(s), or recreate the pool from backup.
+ config:
+
+\told         UNAVAIL  unsupported feature(s)
+\t  ubdh      ONLINE
+`);
+  assert.equal(
+    pool?.status,
+    'The pool uses the following feature(s) not supported on this system: org.example:future (Something that is not known here.)',
+  );
 });

@@ -34,8 +34,13 @@ export class ImportablePools {
   }
 }
 
-/** The machine that the label names, and whether that is another one that may still use the pool. */
-function ownerIn(label: FoundLabel | undefined): Pick<ImportablePool, 'hostname' | 'usedBy'> {
+/** The version of the label, the machine that it names, and whether that is another one that may still use the pool. */
+function ownerIn(label: FoundLabel | undefined): Pick<ImportablePool, 'hostname' | 'usedBy' | 'version'> {
   const owner = label?.hostname ?? '';
-  return { hostname: owner, ...(label?.isInUse && owner !== '' && owner !== hostname() && { usedBy: owner }) };
+  const version = label?.version ?? '';
+  return {
+    hostname: owner,
+    ...(version !== '' && { version }),
+    ...(label?.isInUse && owner !== '' && owner !== hostname() && { usedBy: owner }),
+  };
 }

@@ -7,6 +7,8 @@ export interface Label {
   readonly guid: string;
   /** Of the machine that imported it last. */
   readonly hostname: string;
+  /** Empty when unknown. */
+  readonly version: string;
   /** Whether that machine has not exported it. */
   readonly isInUse: boolean;
 }
@@ -30,6 +32,7 @@ export function readLabel(text: string): Label | undefined {
     pool,
     guid: /^ {4}pool_guid: (\d+)$/m.exec(text)?.[1] ?? '',
     hostname: /^ {4}hostname: '(.*)'$/m.exec(text)?.[1] ?? '',
+    version: /^ {4}version: (\d+)$/m.exec(text)?.[1] ?? '',
     isInUse: state === '0',
   };
 }
@@ -41,8 +44,20 @@ export function readImportable(text: string): readonly Omit<ImportablePool, 'hos
     const guid = /^ {2,5}id: (\d+)$/m.exec(part)?.[1];
     const health = /^ {1,2}state: (\w+)/m.exec(part)?.[1];
     if (guid === undefined || health === undefined) return [];
-    return [Object.freeze({ name, guid, health: healthOf(health), groups: importableGroups(part) })];
+    const status = statusIn(part);
+    return [
+      Object.freeze({
+        ...{ name, guid, health: healthOf(health), groups: importableGroups(part) },
+        ...(status !== '' && { status }),
+      }),
+    ];
   });
+}
+
+/** What is unusual, with the features that are not supported here; without what ZFS says to do, such as to upgrade. */
+function statusIn(part: string): string {
+  const status = /^ {0,2}status: (.*(?:\n\t.*)*)/m.exec(part)?.[1] ?? '';
+  return status.replaceAll(/\s+/g, ' ').trim();
 }
 
 const sections: Readonly<Record<string, GroupKind>> = { logs: 'log', cache: 'cache', spares: 'spare' };

@@ -127,6 +127,10 @@ export interface ImportablePool {
   readonly hostname: string;
   /** The other machine that imported it last and did not export it: it may still use the pool. */
   readonly usedBy?: string;
+  /** The version of its format: 5000 with feature flags; undefined when unknown. */
+  readonly version?: string;
+  /** What ZFS says about its state, such as features that are not enabled or not supported here. */
+  readonly status?: string;
   /** Data groups first, then logs, cache and spares. */
   readonly groups: readonly ImportableGroup[];
 }
