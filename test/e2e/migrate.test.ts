@@ -48,7 +48,8 @@ interface Answer {
 }
 
 async function proposed(nas: Appliance, content: Buffer, further: object = {}): Promise<Answer> {
-  const answer = await nas.api.post(path, { content: content.toString('base64'), ...further });
+  // The pool here has nothing of the data.
+  const answer = await nas.api.post(path, { content: content.toString('base64'), rehearse: true, ...further });
   assert.equal(answer.status, 200, answer.text);
   return JSON.parse(answer.text);
 }
@@ -319,6 +320,58 @@ function user(id: number, uid: number, name: string, further: OldTables[string][
     ...further,
   };
 }
+
+test('what lies where nothing is on the imported pool is left out, and datasets are told for what they are', async () => {
+  await using nas = await withPool();
+  const { api, machine } = nas;
+  const at = (parent: string, body: object) => api.expect(201, 'POST', `storage/dataset/${parent}/`, body);
+  await at('tank', { name: 'media', case_sensitivity: 'insensitive' });
+  await at('tank', { name: 'iocage' });
+  await api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'disk', volsize: '64M' });
+  await machine.files.write('/mnt/tank/media/films.img', 'data');
+  const extent = (id: number, type: string, place: string) => ({
+    ...{ id, iscsi_target_extent_name: `e${id}`, iscsi_target_extent_type: type, iscsi_target_extent_path: place },
+    ...{ iscsi_target_extent_filesize: '0', iscsi_target_extent_serial: `1000${id}`, iscsi_target_extent_naa: '' },
+  });
+  const database = oldDatabase('11.2', {
+    storage_volume: [
+      { id: 1, vol_name: 'tank', vol_guid: '1', vol_fstype: 'ZFS', vol_encrypt: 0 },
+      { id: 2, vol_name: 'cold', vol_guid: '2', vol_fstype: 'ZFS', vol_encrypt: 0 },
+    ],
+    sharing_cifs_share: [
+      { id: 1, cifs_path: '/mnt/tank/media', cifs_name: 'media' },
+      { id: 2, cifs_path: '/mnt/tank/renamed', cifs_name: 'renamed' },
+    ],
+    services_iscsitargetextent: [
+      extent(1, 'File', '/mnt/tank/media/films.img'),
+      extent(2, 'File', '/mnt/tank/media/lost.img'),
+      extent(3, 'ZVOL', 'zvol/tank/disk'),
+      extent(4, 'ZVOL', 'zvol/tank/other'),
+    ],
+  });
+  const { file, left } = await proposed(nas, database, { rehearse: false });
+  await applied(nas, file);
+  const names = async (resource: string, field: string) => (await api.list(resource)).map((one) => one[field]);
+  assert.deepEqual(await names('sharing/cifs/', 'cifs_name'), ['media']);
+  assert.deepEqual(await names('services/iscsi/extent/', 'iscsi_target_extent_name'), ['e1', 'e3']);
+  const said = left.map(({ table, row, reason }) => `${table} ${row}: ${reason}`).join('\n');
+  for (const sentence of [
+    /sharing_cifs_share 2: There is nothing at \/mnt\/tank\/renamed/,
+    /services_iscsitargetextent 2: There is nothing at/,
+    /services_iscsitargetextent 4: The imported volume tank has no zvol tank\/other/,
+    /storage_volume 1: Files of tank may have NFSv4 access lists/,
+    /storage_volume 1: Names of files do not differ by upper and lower case in tank\/media\./,
+    /storage_volume 1: tank\/iocage and what is below hold jails/,
+    /storage_volume 2: The volume cold \(guid 2\) is not imported here/,
+  ])
+    assert.match(said, sentence);
+  assert.deepEqual(
+    (await api.expect(200, 'POST', '/api/holdfast/v1/file/diff', { files: [{ name: 'a.yaml', text: file }] }))[
+      'changes'
+    ],
+    [],
+  );
+});
 
 for (const version of versions)
   test(`a database of ${version} becomes a file, and applying it makes the records`, async () => {

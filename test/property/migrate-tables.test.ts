@@ -129,6 +129,7 @@ function carried(release: string, tables: readonly Table[], cellFor: (table: str
     ...carry(old, mappings, kinds, {
       state: nothingYet,
       pools: new Set(['tank']),
+      ...{ storage: { pools: new Map(), datasets: new Map() }, importable: [], absent: new Set<string>() },
       machine: { users: [], groups: [] },
       interfaces: new Map(),
       nics: [],

@@ -30,6 +30,7 @@ function migration(database: Buffer) {
     {
       state: nothingYet,
       pools: new Set(['tank']),
+      ...{ storage: { pools: new Map(), datasets: new Map() }, importable: [], absent: new Set<string>() },
       machine: { users: [{ name: 'games', uid: 5 }], groups: [{ name: 'games', gid: 60 }] },
       interfaces: new Map([['em0', 'eth0']]),
       nics: [

@@ -2,7 +2,9 @@ import { invalid } from '../../engine/declare/errors.ts';
 import { flag, freeObject, optional, required, secret, text } from '../../engine/declare/fields.ts';
 import { operation, section } from '../../engine/declare/operation.ts';
 import { integerOf, listOf, objectOf, stringOf } from '../../engine/declare/schema.ts';
+import type { Host } from '../../host/ports/index.ts';
 import type { Link } from '../../host/ports/network.ts';
+import { normalPath } from '../../lib/path.ts';
 import { kindsOf } from '../file/kinds.ts';
 import { freshSource, State, sourceOf } from '../file/state.ts';
 import { type OldDatabase, readDatabase } from '../migrate/database.ts';
@@ -68,6 +70,10 @@ export const migrate = section('migrate', 'The configuration of an old appliance
         maxBytes: 65_536,
       }),
       root: flag(false, { description: 'Whether root gets the password that it had.' }),
+      rehearse: flag(false, {
+        description:
+          'Whether paths are carried that are not there, for a machine without the data of the old appliance.',
+      }),
     },
     answer: objectOf('Migration', {
       version: stringOf('Version of the old appliance.'),
@@ -79,8 +85,8 @@ export const migrate = section('migrate', 'The configuration of an old appliance
       ignored: listOf(stringOf('A name.'), 'Members of the archive that were not read.'),
     }),
     example: { body: { content: example } },
-    run(call) {
-      const { body, engine, fileSecrets } = call;
+    async run(call) {
+      const { body, engine, fileSecrets, operations } = call;
       const {
         database,
         secret: key,
@@ -96,12 +102,15 @@ export const migrate = section('migrate', 'The configuration of an old appliance
       const nics = facts.network.links;
       const asked = oldInterfaces(old, nics);
       const interfaces = interfacesOf(body.interfaces, old, nics);
+      const paths = body.rehearse ? [] : pathsOf(old, new Set(facts.storage.pools.keys()));
+      const absent = await operations.ask('look at the paths of the old appliance', (host) => absentAmong(paths, host));
       const found = migrated(
         old,
         kinds,
         {
           state: new State(kinds, sourceOf(world)),
           pools: new Set(facts.storage.pools.keys()),
+          ...{ storage: facts.storage, importable: facts.importable, absent },
           machine: facts.accounts,
           interfaces,
           nics,
@@ -131,6 +140,28 @@ export const migrate = section('migrate', 'The configuration of an old appliance
     },
   }),
 ]);
+
+/** More paths than this are not looked at: shares and tasks of people are far fewer. */
+const mostPaths = 10_000;
+
+/** Paths on imported pools that any column names, also in a list of JSON. */
+function pathsOf(old: OldDatabase, pools: ReadonlySet<string>): readonly string[] {
+  const paths = new Set<string>();
+  for (const rows of old.tables.values())
+    for (const row of rows)
+      for (const column of row.columns) {
+        const text = row.text(column);
+        for (const [whole] of text.startsWith('[') ? text.matchAll(/(?<=")\/mnt\/[^"]+(?=")/g) : [[text.trim()]])
+          if (pools.has(/^\/mnt\/([^/]+)/.exec(whole ?? '')?.[1] ?? '')) paths.add(normalPath(whole ?? ''));
+      }
+  return [...paths].slice(0, mostPaths);
+}
+
+async function absentAmong(paths: readonly string[], { files }: Host): Promise<ReadonlySet<string>> {
+  const absent = new Set<string>();
+  for (const path of paths) if ((await files.kind(path)) === undefined) absent.add(path);
+  return absent;
+}
 
 /** Checked first: Buffer reads what is no base64 without a word. */
 function bytesOf(field: string, given: string): Buffer {

@@ -36,8 +36,8 @@ const kerberos: Mapping = {
 
 const off = (name: string, address: string, command: string) => ({
   isUsual: (row: Row) => row.text(address) === '',
-  remarks: (row: Row) =>
-    row.flag(name)
+  remarks: (row: Row, { old }: Target) => [
+    ...(row.flag(name)
       ? [
           {
             column: name,
@@ -45,8 +45,23 @@ const off = (name: string, address: string, command: string) => ({
             remedy: `Switch the old appliance off, and join: ${command}. Under the same name, the old one loses its membership.`,
           },
         ]
-      : [],
+      : []),
+    ...otherNames(row, old),
+  ],
 });
+
+/** Before 9.10 the directories had names of their own. Here the SMB service has the names for all of them. */
+function otherNames(row: Row, old: OldDatabase) {
+  const service = old.rows('services_cifs').at(-1);
+  const known = ['', service?.text('cifs_srv_netbiosname'), service?.text('cifs_srv_netbiosalias')];
+  return row.columns
+    .filter((column) => /^(?:ad|ldap)_netbios(?:name|name_a|alias)$/.test(column) && !known.includes(row.text(column)))
+    .map((column) => ({
+      column,
+      reason: `The directory knew the machine as ${row.text(column)}, and the SMB service has the names for all directories here.`,
+      remedy: 'Set netbiosname of service/smb to it before you join, if it is to stay.',
+    }));
+}
 
 /** Up to 11.2 a certificate of a directory is an authority, later it is one of the client. */
 function authorityOf(row: Row, { old, keyOf }: Target, column: string): unknown {
@@ -58,19 +73,6 @@ function authorityOf(row: Row, { old, keyOf }: Target, column: string): unknown 
     found ?? stay('Its certificate cannot be chosen here.', 'Import the authority of the directory, and choose it.')
   );
 }
-
-/** Before 9.10 the directories had names of their own. Here the SMB service has the names for all of them. */
-const netbiosName = becomes(undefined, (row, { old }, column) => {
-  const name = row.text(column);
-  const service = old.rows('services_cifs').at(-1);
-  const own = [service?.text('cifs_srv_netbiosname'), service?.text('cifs_srv_netbiosalias')];
-  return name === '' || own.includes(name)
-    ? undefined
-    : stay(
-        `The directory knew the machine as ${name}, and the SMB service has the names for all directories here.`,
-        'Set netbiosname of service/smb to it before you join, if it is to stay.',
-      );
-});
 
 const principalChoice = stays('Principals follow from the keytabs here.', 'Choose one after the keytab is there.');
 
@@ -99,10 +101,10 @@ const domain: Mapping = {
     ad_validate_certificates: stays('Certificates are always checked.', 'Nothing.', '1'),
     ad_createcomputer: stays('The place of the account cannot be chosen.', 'Move the account in the directory.'),
     ad_restrict_pam: stays('It is not a setting here.', 'Nothing.', '0'),
-    ad_netbiosname: netbiosName,
-    ad_netbiosname_a: netbiosName,
+    ad_netbiosname: part,
+    ad_netbiosname_a: part,
     ad_netbiosname_b: stays('It is the name of a second node.', 'Nothing.'),
-    ad_netbiosalias: netbiosName,
+    ad_netbiosalias: part,
     ad_enable: part,
   },
   values: (_row, { old }) => ({ ad_idmap_backend: backendFor(1, old) }),
@@ -128,7 +130,7 @@ const ldap: Mapping = {
     ldap_kerberos_keytab_id: principalChoice,
     ldap_validate_certificates: stays('Certificates are always checked.', 'Nothing.', '1'),
     ldap_disable_freenas_cache: stays('It is not a setting here.', 'Nothing.', '0'),
-    ldap_netbiosname_a: netbiosName,
+    ldap_netbiosname_a: part,
     ldap_netbiosname_b: stays('It is the name of a second node.', 'Nothing.'),
     ldap_enable: part,
   },

@@ -1,6 +1,7 @@
 /** Disks and volumes. */
 import type { OldDatabase, Row } from './database.ts';
 import { type Mapping, nothing, part, type Stay, stay, type Target } from './mapping.ts';
+import { absentVolume, volumeRemarks } from './volumes.ts';
 
 /** The serial number behind an identifier such as `{serial_lunid}WD123_5000cca`; before 9.10 it is the number of a row. */
 export function serialOf(identifier: string, old: OldDatabase): string {
@@ -60,12 +61,14 @@ function choicesOf(row: Row): Stay {
 const volumes: Mapping = {
   table: 'storage_volume',
   stays: (row, target) => volumeState(row, target),
+  remarks: volumeRemarks,
   columns: {
     ...{ vol_name: part, vol_fstype: part, vol_guid: part, vol_encrypt: part, vol_encryptkey: part },
   },
 };
 
-function volumeState(row: Row, { pools, old }: Target): Stay | undefined {
+function volumeState(row: Row, target: Target): Stay | undefined {
+  const { pools, old } = target;
   const name = row.text('vol_name');
   const providers = old
     .rows('storage_encrypteddisk')
@@ -81,12 +84,7 @@ function volumeState(row: Row, { pools, old }: Target): Stay | undefined {
       `The volume ${name} is formatted with UFS, which cannot be imported.`,
       'Copy its files over the network.',
     );
-  return pools.has(name)
-    ? undefined
-    : stay(
-        `The volume ${name} (guid ${row.text('vol_guid')}) is not imported here. What lies on it was left out.`,
-        'Connect its disks, import it, and migrate again.',
-      );
+  return pools.has(name) ? undefined : absentVolume(row, target);
 }
 
 const encrypted: Mapping = {

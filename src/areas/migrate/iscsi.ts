@@ -2,6 +2,7 @@
 import type { Row } from './database.ts';
 import {
   becomes,
+  datasetProblem,
   keyIn,
   type Mapping,
   nothing,
@@ -197,7 +198,7 @@ const extent: Mapping = {
     const path = row.text('iscsi_target_extent_path');
     if (type === 'file') return volumeProblem(path, on);
     const zvol = zvolOf(row);
-    if (zvol !== undefined) return volumeProblem(`/mnt/${zvol}`, on);
+    if (zvol !== undefined) return datasetProblem(zvol, 'volume', on);
     return stay(
       `The extent ${name} offers the disk ${path}, whose name has no meaning here.`,
       'Find the disk by its serial number, and make the extent by hand with this serial number.',

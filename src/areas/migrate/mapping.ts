@@ -1,5 +1,8 @@
 /** How tables of the old database become records. The files of this folder declare it, one for each area. */
+import type { Storage } from '../../engine/facts/storage-facts.ts';
 import type { Link } from '../../host/ports/network.ts';
+import type { Dataset, ImportablePool } from '../../host/ports/zfs.ts';
+import { normalPath } from '../../lib/path.ts';
 import type { State } from '../file/state.ts';
 import type { OldDatabase, Row } from './database.ts';
 
@@ -18,6 +21,12 @@ export interface Target {
   readonly old: OldDatabase;
   readonly state: State;
   readonly pools: ReadonlySet<string>;
+  /** The imported pools and their datasets. */
+  readonly storage: Pick<Storage, 'pools' | 'datasets'>;
+  /** Pools on attached disks that are not imported. */
+  readonly importable: readonly ImportablePool[];
+  /** Paths of the old database on imported pools where nothing is. */
+  readonly absent: ReadonlySet<string>;
   /** Accounts of the machine, those that Holdfast does not manage too. */
   readonly machine: {
     readonly users: readonly { readonly name: string; readonly uid: number }[];
@@ -125,14 +134,32 @@ export const onVolume: Convert = (row, target, column) => {
   return volumeProblem(path, target) ?? path;
 };
 
-export function volumeProblem(path: string, { pools }: Target): Stay | undefined {
+export function volumeProblem(path: string, { pools, storage, absent }: Target): Stay | undefined {
   const [, pool] = /^\/mnt\/([^/]+)/.exec(path) ?? [];
   if (pool === undefined)
     return stay(`The path ${path} is on no volume.`, 'Move the data to a volume, and choose its folder there.');
-  return pools.has(pool)
-    ? undefined
+  if (!pools.has(pool))
+    return stay(
+      `The path ${path} is on the volume ${pool}, which this machine has not imported.`,
+      `Connect its disks, import the volume ${pool}, and migrate again.`,
+    );
+  if (!absent.has(normalPath(path))) return undefined;
+  const dataset = storage.datasets.get(normalPath(path).slice('/mnt/'.length));
+  return dataset?.kind === 'filesystem' && dataset.mountpoint === undefined
+    ? stay(`The dataset ${dataset.name} of ${path} is not mounted.`, 'Unlock or mount it, and migrate again.')
     : stay(
-        `The path ${path} is on the volume ${pool}, which this machine has not imported.`,
-        `Connect its disks, import the volume ${pool}, and migrate again.`,
+        `There is nothing at ${path} on the imported volume.`,
+        'Look where its data is now. If it is to be made anew, create it, and migrate again.',
       );
+}
+
+/** Why a dataset, or a zvol, that is named without its folder cannot be used. */
+export function datasetProblem(name: string, kind: Dataset['kind'], { pools, storage }: Target): Stay | undefined {
+  const [pool = ''] = name.split('/');
+  const what = kind === 'volume' ? 'zvol' : 'dataset';
+  if (!pools.has(pool))
+    return stay(`The ${what} ${name} is on no volume that this machine has imported.`, 'Import it, and migrate again.');
+  return storage.datasets.get(name.split('@')[0] ?? '')?.kind === kind
+    ? undefined
+    : stay(`The imported volume ${pool} has no ${what} ${name}.`, 'Look for its new name, and make this by hand.');
 }

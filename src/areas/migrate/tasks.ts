@@ -2,7 +2,20 @@
 
 import type { Row } from './database.ts';
 import { serialOf } from './disks.ts';
-import { becomes, lower, type Mapping, part, type Stay, same, sames, stay, stays, type Target } from './mapping.ts';
+import {
+  becomes,
+  datasetProblem,
+  lower,
+  type Mapping,
+  part,
+  type Stay,
+  same,
+  sames,
+  stay,
+  stays,
+  type Target,
+  volumeProblem,
+} from './mapping.ts';
 import { unreadable } from './secrets.ts';
 import { textsIn } from './sharing.ts';
 
@@ -73,13 +86,7 @@ const rsync: Mapping = {
 };
 
 function pathProblem(column: string): NonNullable<Mapping['stays']> {
-  return (row, { pools }) => {
-    const path = row.text(column);
-    const pool = /^\/mnt\/([^/]+)/.exec(path)?.[1];
-    return pool !== undefined && pools.has(pool)
-      ? undefined
-      : stay(`The path ${path} is on no volume that this machine has imported.`, 'Import it, and migrate again.');
-  };
+  return (row, target) => volumeProblem(row.text(column), target);
 }
 
 const script: Mapping = {
@@ -169,13 +176,11 @@ const trimmed = (text: string) => text.trim().replace(/^\/+|\/+$/g, '');
 const snapshots: Mapping = {
   table: 'storage_task',
   to: 'storage/task',
-  stays: (row, { pools }) => {
+  stays: (row, target) => {
     const dataset = trimmed(row.text('task_dataset') || row.text('task_filesystem'));
-    if (!pools.has(dataset.split('/')[0] ?? ''))
-      return stay(
-        `The dataset ${dataset} is on no volume that this machine has imported.`,
-        'Import it, and migrate again.',
-      );
+    const kind = target.storage.datasets.get(dataset)?.kind ?? 'filesystem';
+    const problem = datasetProblem(dataset, kind, target);
+    if (problem !== undefined) return problem;
     if (row.has('task_dataset') && scheduleOf(row) === undefined)
       return stay(
         `There is no interval for its schedule ${schedule('task')
@@ -295,8 +300,9 @@ const replication: Mapping = {
       return missing(`The transport ${row.text('repl_transport')} does not exist here.`);
     if (sources.length !== 1) return missing(`It has ${sources.length} sources, and here it has one.`);
     if (row.text('repl_auto') !== '' && !row.flag('repl_auto')) return missing('It did not run by itself.');
-    if (!target.pools.has(trimmed(sourceOf(row)).split('/')[0] ?? ''))
-      return missing(`The dataset ${sourceOf(row)} is on no volume that this machine has imported.`);
+    const source = trimmed(sourceOf(row));
+    const problem = datasetProblem(source, target.storage.datasets.get(source)?.kind ?? 'filesystem', target);
+    if (problem !== undefined) return problem;
     return remoteOf(row, target) === undefined
       ? missing('The credentials of the other machine are missing or cannot be read.')
       : undefined;

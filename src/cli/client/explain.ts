@@ -141,7 +141,7 @@ export const furtherCommands: readonly (readonly [string, string])[] = [
     'make the configuration as files say; --prune: also remove what they made before and have no more',
   ],
   [
-    'migrate FILE [-o FILE] [--secret KEY] [--interface OLD=NEW] [--root]',
+    'migrate FILE [-o FILE] [--secret KEY] [--interface OLD=NEW] [--root] [--rehearse]',
     'propose a file from the configuration of FreeNAS or TrueNAS CORE; it changes nothing',
   ],
   ['confirm', 'keep a change that is reverted otherwise'],

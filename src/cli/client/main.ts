@@ -68,7 +68,12 @@ const extraFields: Readonly<Record<string, readonly FieldWords[]>> = {
   export: [flagField('full'), plainText('secrets')],
   diff: [plainText('file'), flagField('prune'), plainText('name')],
   apply: [plainText('file'), flagField('prune'), plainText('name'), plainText('token')],
-  migrate: [plainText('secret'), { ...plainText('interface'), kind: 'list' as const }, flagField('root')],
+  migrate: [
+    plainText('secret'),
+    { ...plainText('interface'), kind: 'list' as const },
+    flagField('root'),
+    flagField('rehearse'),
+  ],
 };
 
 async function run(argv: readonly string[], client: Client): Promise<Exit> {

@@ -14,12 +14,14 @@ export async function migrate({ appliance, terminal, given }: Calling): Promise<
       'Expected the database or the archive of an old appliance: holdfast migrate freenas-v1.db -o proposed.yaml',
     );
   const key = given.fields.get('secret')?.at(-1);
+  const isOn = (name: string) => /^(?:yes|true|on|1)$/i.test(given.fields.get(name)?.at(-1) ?? '');
   const { value } = await appliance.send('POST', `${ownInterface}/migrate`, {
     body: {
       content: base64Of(place),
       ...(key === undefined ? {} : { secret: base64Of(key) }),
       interfaces: interfacesOf(given.fields.get('interface') ?? []),
-      root: /^(?:yes|true|on|1)$/i.test(given.fields.get('root')?.at(-1) ?? ''),
+      root: isOn('root'),
+      rehearse: isOn('rehearse'),
     },
     headers: headersOf(given),
   });
