@@ -16316,7 +16316,9 @@ export interface components {
              * @description Attributes for the use of clients.
              * @example {}
              */
-            bsdusr_attributes: Record<string, never>;
+            bsdusr_attributes: {
+                [key: string]: unknown;
+            };
             /**
              * Microsoft account
              * @description Whether the user has a Microsoft account. Stored without effect.
@@ -16445,7 +16447,9 @@ export interface components {
              * @description Attributes for the use of clients.
              * @example {}
              */
-            bsdusr_attributes?: Record<string, never>;
+            bsdusr_attributes?: {
+                [key: string]: unknown;
+            };
             /**
              * Microsoft account
              * @description Whether the user has a Microsoft account. Stored without effect.
@@ -16546,7 +16550,9 @@ export interface components {
              * @description Attributes for the use of clients.
              * @example {}
              */
-            bsdusr_attributes?: Record<string, never>;
+            bsdusr_attributes?: {
+                [key: string]: unknown;
+            };
             /**
              * Microsoft account
              * @description Whether the user has a Microsoft account. Stored without effect.
@@ -43971,7 +43977,9 @@ export interface operations {
                      * @description Values that the files refer to: {file: anna} is file:anna here, {env: ANNA} is env:ANNA.
                      * @example {}
                      */
-                    secrets?: Record<string, never>;
+                    secrets?: {
+                        [key: string]: unknown;
+                    };
                     /**
                      * Prune
                      * @description Whether to remove the records that an apply under this name made, and the files do not have any more.
@@ -44050,7 +44058,9 @@ export interface operations {
                      * @description Values that the files refer to: {file: anna} is file:anna here, {env: ANNA} is env:ANNA.
                      * @example {}
                      */
-                    secrets?: Record<string, never>;
+                    secrets?: {
+                        [key: string]: unknown;
+                    };
                     /**
                      * Prune
                      * @description Whether to remove the records that an apply under this name made, and the files do not have any more.
@@ -44137,7 +44147,9 @@ export interface operations {
                      * @description Which interface here takes the configuration of which there, as {"em0": "enp1s0"}.
                      * @example {}
                      */
-                    interfaces?: Record<string, never>;
+                    interfaces?: {
+                        [key: string]: unknown;
+                    };
                     /**
                      * Root
                      * @description Whether root gets the password that it had.

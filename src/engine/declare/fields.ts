@@ -401,7 +401,7 @@ export function freeObject(options: {
     description: options.description,
     initial: Object.freeze({}),
     blank: Object.freeze({}),
-    schema: { type: 'object' },
+    schema: { type: 'object', additionalProperties: true },
     read(sent) {
       if (!isObject(sent)) return wrong(`Expected a JSON object, got ${quote(sent)}.`);
       const bytes = Buffer.byteLength(JSON.stringify(sent));
