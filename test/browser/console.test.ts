@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { rootPassword } from '../support/appliance.ts';
 import { findings, inAllModes, picture, signIn, visit, visited } from '../support/browser.ts';
+import { oldDatabase } from '../support/old-appliance.ts';
 
 const world = await visited();
 const { box, files } = world;
@@ -22,6 +23,7 @@ const pages: Readonly<Record<string, string>> = {
   task: '#/system/record?of=tasks/cronjob&key=1',
   settings: '#/sharing/record?of=services/ftp',
   remove: '#/storage/command?of=storage/volume&key=tank&verb=delete',
+  migrate: '#/system/migrate',
   block: '#/block',
   activity: '#/activity',
   change: '#/activity/revision?number=5',
@@ -203,3 +205,35 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
+
+test('the database of an old appliance is read, its remarks are shown, and the file is previewed and applied', async () => {
+  const page = await world.signedIn();
+  await visit(page, pages['migrate'] ?? '');
+  const database = oldDatabase('11.2', {
+    sharing_cifs_share: [
+      { id: 1, cifs_path: '/mnt/tank/media', cifs_name: 'old films' },
+      { id: 2, cifs_path: '/mnt/gone/x', cifs_name: 'gone' },
+    ],
+    network_interfaces: [
+      { id: 1, int_interface: 'igb0', int_name: 'office', int_ipv4address: '198.51.100.7', int_v4netmaskbit: '24' },
+    ],
+  });
+  await page.getByLabel('Archive of the export').setInputFiles({
+    ...{ name: 'nas.db', mimeType: 'application/octet-stream', buffer: database },
+  });
+  await page.getByRole('button', { name: 'Read it', exact: true }).click();
+  await page.getByText('which this machine has not imported').waitFor();
+  await page.getByLabel('igb0 · office').selectOption('em3');
+  await page.getByRole('button', { name: 'Read it again' }).click();
+  const file = page.getByLabel('The proposed file');
+  await until(async () => /interface:\n {2}em3:/.test(await file.inputValue()));
+  assert.deepEqual(await findings(page), []);
+  await picture(page, 'migrate-light');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.locator('.diff', { hasText: '[old films]' }).waitFor();
+  assert.ok(!(await shares()).includes('old films'), 'a preview changes nothing');
+  await file.fill((await file.inputValue()).replace(/^interface:\n(?: .*\n)+/m, ''));
+  await page.getByRole('button', { name: 'Apply the file' }).click();
+  await page.locator('.notices').getByText('Applied: the configuration of 11.2').waitFor();
+  assert.ok((await shares()).includes('old films'));
+});

@@ -13,9 +13,14 @@ export default function AreaPage({ place: { entry } }: { place: Place }) {
         <h1>{title}</h1>
         <span class="grow" />
         {entry === 'system' && (
-          <a class="btn" href={link('overview', 'first-hour')}>
-            The first hour
-          </a>
+          <>
+            <a class="btn" href={link('system', 'migrate')}>
+              Move from an old appliance
+            </a>
+            <a class="btn" href={link('overview', 'first-hour')}>
+              The first hour
+            </a>
+          </>
         )}
       </div>
       <Resources entry={entry} />

@@ -24,6 +24,7 @@ const pages: Readonly<Record<string, () => Promise<{ readonly default: Page }>>>
   'storage/replace': () => import('../pages/replace.tsx'),
   'storage/snapshots': () => import('../pages/snapshots.tsx'),
   'storage/restore': () => import('../pages/restore.tsx'),
+  'system/migrate': () => import('../pages/migrate.tsx'),
   sharing: () => import('../pages/sharing.tsx'),
   activity: () => import('../pages/activity.tsx'),
   account: () => import('../pages/account.tsx'),

@@ -1,0 +1,213 @@
+import { useSignal } from '@preact/signals';
+import type { components } from '../../../clients/typescript/src/index.ts';
+import { client } from '../base/client.ts';
+import { count } from '../base/format.ts';
+import { type Refusal, refusalOf } from '../base/problem.ts';
+import { go, link } from '../base/route.ts';
+import type { Asked } from '../parts/asking.ts';
+import { Card, Scroller } from '../parts/common.tsx';
+import { Refused } from '../parts/refused.tsx';
+import { RequestForm } from '../parts/request-form.tsx';
+
+type Migration = components['schemas']['Migration'];
+type Left = Migration['left'][number];
+
+/** The database of an old appliance: what is proposed, what cannot be carried, and then the plan and the change. */
+export default function MigratePage() {
+  const content = useSignal('');
+  const secret = useSignal('');
+  const chosen = useSignal<Readonly<Record<string, string>>>({});
+  const found = useSignal<Migration | undefined>(undefined);
+  const text = useSignal('');
+  const refusal = useSignal<Refusal | undefined>(undefined);
+  const isReading = useSignal(false);
+  const read = async () => {
+    refusal.value = undefined;
+    isReading.value = true;
+    try {
+      const body = { content: content.value, secret: secret.value, interfaces: chosen.value };
+      found.value = await client.post('/api/holdfast/v1/migrate', { body });
+      text.value = found.value.file;
+    } catch (error) {
+      found.value = undefined;
+      refusal.value = refusalOf(error);
+    } finally {
+      isReading.value = false;
+    }
+  };
+  return (
+    <>
+      <div class="row top">
+        <a href={link('system')}>System</a>
+        <h1>Move from an old appliance</h1>
+      </div>
+      <Card title="The configuration of FreeNAS or TrueNAS CORE">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void read();
+          }}
+        >
+          <Upload id="database" label="Archive of the export, or freenas-v1.db" to={content}>
+            It is read in memory, and nothing is changed. Import its pools first, so that paths can be checked.
+          </Upload>
+          <Upload id="secret" label="pwenc_secret, if the archive does not have it" to={secret}>
+            Without the key, each secret that is missing is in the list.
+          </Upload>
+          {found.value !== undefined && <Interfaces migration={found.value} chosen={chosen} />}
+          <Refused refusal={refusal.value} known={[]} />
+          <div class="row end">
+            <button type="submit" class="primary" disabled={content.value === '' || isReading.value}>
+              {found.value === undefined ? 'Read it' : 'Read it again'}
+            </button>
+          </div>
+        </form>
+      </Card>
+      {found.value !== undefined && <Proposal migration={found.value} text={text} />}
+    </>
+  );
+}
+
+interface UploadProps {
+  readonly id: string;
+  readonly label: string;
+  readonly to: { value: string };
+  readonly children: string;
+}
+
+/** A file that is chosen, in base64. */
+function Upload({ id, label, to, children }: UploadProps) {
+  const take = (file: File | undefined) => {
+    to.value = '';
+    if (file === undefined) return;
+    const reader = new FileReader();
+    reader.onload = () => {
+      to.value = String(reader.result).replace(/^data:[^,]*,/, '');
+    };
+    reader.readAsDataURL(file);
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        type="file"
+        aria-describedby={`${id}-help`}
+        onChange={(event) => take(event.currentTarget.files?.[0])}
+        {...{ id }}
+      />
+      <p class="help" id={`${id}-help`}>
+        {children}
+      </p>
+    </div>
+  );
+}
+
+/** Which interface here takes the place of which there. None is chosen without a person. */
+function Interfaces({
+  migration: { interfaces, here },
+  chosen,
+}: {
+  migration: Migration;
+  chosen: { value: Readonly<Record<string, string>> };
+}) {
+  const choose = (name: string, to: string) => {
+    const { [name]: _, ...others } = chosen.value;
+    chosen.value = to === '' ? others : { ...others, [name]: to };
+  };
+  return (
+    <>
+      {interfaces.map(({ name, description, addresses, proposed, why }) => (
+        <div key={name} class="field">
+          <label for={`nic-${name}`}>
+            {[name, description, ...addresses].filter((one) => one !== '').join(' · ')} becomes
+          </label>
+          <select id={`nic-${name}`} onChange={(event) => choose(name, event.currentTarget.value)}>
+            <option value="">not carried</option>
+            {here.map((one) => (
+              <option key={one.name} value={one.name} selected={chosen.value[name] === one.name}>
+                {`${one.name} ${one.mac} (link: ${one.link})${one.name === proposed ? ' – probably this one' : ''}`}
+              </option>
+            ))}
+          </select>
+          {why !== '' && <p class="help">{why}</p>}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Proposal({ migration, text }: { migration: Migration; text: { value: string } }) {
+  const { version, records, left, ignored } = migration;
+  const body = { files: [{ name: 'migrated.yaml', text: text.value }] };
+  const asked: Asked = { method: 'POST', address: '/api/holdfast/v1/file/apply', body, etag: undefined };
+  return (
+    <>
+      <Card title={`${count(left.length, 'remark')} on what is not carried, or needs a look`}>
+        {ignored.length > 0 && <p class="help">Not read: {ignored.join(', ')}.</p>}
+        <Remarks left={left} />
+      </Card>
+      <RequestForm
+        {...{ asked }}
+        shown={body}
+        command="holdfast apply -f migrated.yaml"
+        known={[]}
+        send="Apply the file"
+        isIncomplete={text.value.trim() === ''}
+        report={`Applied: the configuration of ${version}`}
+        done={() => go(link('activity'))}
+        beside={
+          <a class="btn" href={link('system')}>
+            Cancel
+          </a>
+        }
+      >
+        {() => (
+          <div class="field">
+            <label for="proposed">
+              The proposed file: {count(records, 'record')} of version {version}
+            </label>
+            <textarea
+              id="proposed"
+              class="code"
+              rows={24}
+              spellcheck={false}
+              value={text.value}
+              onInput={(event) => (text.value = event.currentTarget.value)}
+            />
+            <p class="help">
+              Change what does not suit you. Secrets are sealed for this appliance. Preview shows what applying would
+              do; all of it is one change.
+            </p>
+          </div>
+        )}
+      </RequestForm>
+    </>
+  );
+}
+
+function Remarks({ left }: { left: readonly Left[] }) {
+  return (
+    <Scroller label="What is not carried">
+      <table>
+        <thead>
+          <tr>
+            <th>Where</th>
+            <th>Why</th>
+            <th>What to do</th>
+          </tr>
+        </thead>
+        <tbody>
+          {left.map(({ table, row, column, record, reason, remedy }) => (
+            <tr key={`${table} ${row} ${column} ${reason}`}>
+              <td class="wrap">
+                {record === '' ? `${table} ${row}` : record} <span class="soft">{column}</span>
+              </td>
+              <td class="wrap">{reason}</td>
+              <td class="wrap">{remedy}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroller>
+  );
+}
