@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { Passwords } from '../../src/engine/passwords.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
 import {
+  hashOf,
   type OldTables,
   type OldVersion,
   oldArchive,
@@ -15,13 +15,6 @@ import {
 const path = '/api/holdfast/v1/migrate';
 const versions: readonly OldVersion[] = ['9.3', '11.2', '13.0'];
 const nt = '0123456789ABCDEF0123456789ABCDEF';
-
-async function hashOf(password: string): Promise<string> {
-  const passwords = new Passwords();
-  const { unix } = await passwords.hash(password);
-  await passwords.close();
-  return unix;
-}
 
 /** An appliance with a pool `tank`. */
 async function withPool(): Promise<Appliance> {

@@ -1,6 +1,7 @@
 /** Databases of old appliances, made from what is known of their tables. No foreign file is needed. */
 import { createCipheriv } from 'node:crypto';
 import Database from 'better-sqlite3';
+import { Passwords } from '../../src/engine/passwords.ts';
 
 export type OldVersion = '9.3' | '11.2' | '13.0';
 export type OldRow = Readonly<Record<string, string | number | null>>;
@@ -26,6 +27,14 @@ const recognition: Readonly<Record<OldVersion, OldTables>> = {
   },
   '13.0': { alembic_version: [{ version_num: '88bfe11b5be5' }] },
 };
+
+/** The hash of a login, as both appliances keep it. */
+export async function hashOf(password: string): Promise<string> {
+  const passwords = new Passwords();
+  const { unix } = await passwords.hash(password);
+  await passwords.close();
+  return unix;
+}
 
 /** Writes the tables. A table without rows is left out, as a table that a version does not have. */
 export function oldDatabase(version: OldVersion, tables: OldTables, options: { readonly check?: string } = {}): Buffer {
