@@ -4,13 +4,13 @@ import type { Fields } from '../declare/fields.ts';
 import type { Configuration, RecordOf } from '../declare/resource.ts';
 import type { Kept, RecordChange } from './tables.ts';
 
-/** One stored change. */
 /** A file that was there before Holdfast first wrote to its path, and where it is kept. */
 export interface ReplacedFile {
   readonly path: string;
   readonly kept: string;
 }
 
+/** One stored change. */
 export interface Revision {
   readonly at: string;
   readonly actor: string;
