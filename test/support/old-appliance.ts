@@ -28,13 +28,15 @@ const recognition: Readonly<Record<OldVersion, OldTables>> = {
   '13.0': { alembic_version: [{ version_num: '88bfe11b5be5' }] },
 };
 
-/** The hash of a login, as both appliances keep it. */
-export async function hashOf(password: string): Promise<string> {
+/** The hashes for a login and for Windows shares, as both appliances keep them. */
+export async function hashesOf(password: string): Promise<{ readonly unix: string; readonly nt: string }> {
   const passwords = new Passwords();
-  const { unix } = await passwords.hash(password);
+  const hashes = await passwords.hash(password);
   await passwords.close();
-  return unix;
+  return hashes;
 }
+
+export const hashOf = async (password: string): Promise<string> => (await hashesOf(password)).unix;
 
 /** Writes the tables. A table without rows is left out, as a table that a version does not have. */
 export function oldDatabase(version: OldVersion, tables: OldTables, options: { readonly check?: string } = {}): Buffer {

@@ -110,7 +110,7 @@ function remarkOn(
 const unread = ({ name, description }: Subsystem): NotCarried => ({
   ...{ file: `subsystem ${name}`, line: 0, text: description },
   reason: 'Its configuration was made by hand, and is not read.',
-  toDo: `See holdfast found. Configure it in Holdfast, then take it over: POST /api/holdfast/v1/found/${name}/take.`,
+  toDo: `See holdfast api GET found. Configure it in Holdfast, then take it over: POST /api/holdfast/v1/found/${name}/take.`,
 });
 
 /** Most bytes of a file that is read. */

@@ -68,7 +68,7 @@ export const accountsAdoption: Adoption = {
       if (facts.accounts.users.some((one) => one.name === name))
         lose(
           `The machine has the account ${name}, which Holdfast did not make.`,
-          `Before the file is applied, run: userdel ${name}. Its files stay, and the file has its number and passwords.`,
+          `Before the file is applied, run: userdel --force ${name}. Clients stay connected, its files stay, and the file has its number and passwords.`,
         );
       const memberships = groups.filter(({ fields: [, , , members = ''] }) => members.split(',').includes(name));
       const names = memberships.map(({ fields: [one = ''] }) => one);
