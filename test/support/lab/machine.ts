@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -234,6 +234,8 @@ export class Machine implements AsyncDisposable {
     const ended = new Promise((done) => child.once('exit', done));
     process.kill(-child.pid, 'SIGKILL');
     await ended;
+    // Its other processes have its disks open, and the next start needs the locks on them.
+    while (await isGroupAlive(child.pid)) await pause(20);
   }
 
   /** Sends a command about the hardware to the emulator, such as `device_del disk2`, and returns its output. */
@@ -282,6 +284,17 @@ export class Machine implements AsyncDisposable {
     }
     throw new Error(`${this.name} did not answer in ${this.#patience} s:\n${await this.console()}`);
   }
+}
+
+/** Whether a process of the group still runs. Those that have ended may wait for a parent that never asks for them. */
+async function isGroupAlive(group: number): Promise<boolean> {
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+    const [state, , its] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (Number(its) === group && state !== 'Z' && state !== 'X') return true;
+  }
+  return false;
 }
 
 /** The files of the layers over the image, the lowest first. */
