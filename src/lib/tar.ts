@@ -45,6 +45,9 @@ export interface TarEntry {
 
 const kinds: Readonly<Record<string, TarEntry['kind']>> = { '0': 'file', '\0': 'file', '2': 'link', '5': 'folder' };
 
+/** A sign is refused too: the next entry of one with a negative size would be this one again. */
+const octalOf = (digits: string) => (/^[0-7]*$/.test(digits) ? Number.parseInt(digits || '0', 8) : Number.NaN);
+
 /** The entries of a tar archive in ustar or GNU format; undefined when the bytes are no such archive. */
 export function untar(archive: Buffer): readonly TarEntry[] | undefined {
   const entries: TarEntry[] = [];
@@ -54,7 +57,7 @@ export function untar(archive: Buffer): readonly TarEntry[] | undefined {
     if (head.every((byte) => byte === 0)) return entries;
     if (head.toString('latin1', 257, 262) !== 'ustar') return undefined;
     const textAt = (from: number, length: number) => head.toString('utf8', from, from + length).split('\0')[0] ?? '';
-    const numberAt = (from: number, length: number) => Number.parseInt(textAt(from, length).trim() || '0', 8);
+    const numberAt = (from: number, length: number) => octalOf(textAt(from, length).trim());
     const size = numberAt(124, 12);
     if (!Number.isSafeInteger(size) || at + block + size > archive.length) return undefined;
     const content = archive.subarray(at + block, at + block + size);

@@ -42,3 +42,10 @@ test('bytes that are not an archive are rejected', () => {
   assert.equal(untar(Buffer.alloc(2048, 'x')), undefined);
   assert.equal(untar(tar(new Map([['a', 'x'.repeat(5000)]]), 0).subarray(0, 2048)), undefined);
 });
+
+test('an entry with a negative size is rejected: the next entry would be the same again', () => {
+  const archive = Buffer.concat([tar(new Map([['a', 'x']]), 0), tar(new Map([['b', 'y']]), 0)]);
+  archive.write('-2000'.padEnd(12, '\0'), 2048 + 124, 'ascii');
+  archive.copy(archive, 1024, 2048, 2048 + 512);
+  assert.equal(untar(archive), undefined);
+});
