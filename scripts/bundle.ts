@@ -34,6 +34,8 @@ export async function bundle(folder: string, more: Readonly<Record<string, strin
     entryPoints: {
       holdfast: 'src/main.ts',
       'passwords-worker': 'src/engine/passwords-worker.ts',
+      'yaml-worker': 'src/areas/file/yaml-worker.ts',
+      'database-worker': 'src/areas/migrate/database-worker.ts',
       helper: 'src/host/linux/helper.ts',
       replicate: 'src/host/linux/replicate.ts',
       ...more,

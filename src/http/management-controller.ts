@@ -159,11 +159,11 @@ interface Secrets {
 }
 
 /** The order of the members is part of the value: the same document is the same text. */
-function negotiated({ value, texts }: Negotiated, status: number, accept = ''): Answer {
+async function negotiated({ value, texts }: Negotiated, status: number, accept = ''): Promise<Answer> {
   const found = Object.entries(texts).find(([type]) => accept.includes(type));
   return found === undefined
     ? jsonText(status, JSON.stringify(value), { vary: 'accept' })
-    : { status, type: `${found[0]}; charset=utf-8`, body: found[1](), headers: { vary: 'accept' } };
+    : { status, type: `${found[0]}; charset=utf-8`, body: await found[1](), headers: { vary: 'accept' } };
 }
 
 type Items = Iterable<unknown> | AsyncIterable<unknown>;

@@ -8,7 +8,7 @@ import { isObject } from '../../src/lib/json.ts';
 import { Api } from '../support/api.ts';
 import { holdfast } from '../support/programs.ts';
 
-const password = 'a test password';
+export const daemonPassword = 'a test password';
 
 export interface Ending {
   readonly code: number | null;
@@ -60,7 +60,7 @@ export async function startDaemon(
   died.catch(() => {});
   const url = await Promise.race([found.promise, died]);
   return {
-    api: new Api(url, { user: 'root', password }),
+    api: new Api(url, { user: 'root', password: daemonPassword }),
     pid: child.pid ?? nothing(),
     log,
     async logLine(pattern) {
@@ -109,7 +109,7 @@ function launch(
     ...options,
   ];
   const child = spawn(program, words, {
-    env: { ...environmentIn(state), HOLDFAST_ROOT_PASSWORD: password },
+    env: { ...environmentIn(state), HOLDFAST_ROOT_PASSWORD: daemonPassword },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stderr = '';

@@ -6,8 +6,8 @@ import { kindsOf } from '../../src/areas/file/kinds.ts';
 import { State } from '../../src/areas/file/state.ts';
 import { catalogue } from '../../src/areas/index.ts';
 import { carry, cellName } from '../../src/areas/migrate/carry.ts';
-import { readDatabase } from '../../src/areas/migrate/database.ts';
 import { mappings } from '../../src/areas/migrate/mappings.ts';
+import { readDatabase } from '../support/old-appliance.ts';
 
 /**
  * All tables and columns of the releases 9.10.2 to 11.3, each with the default of a new row. One table a line: its name,
@@ -105,7 +105,7 @@ const derivations: Readonly<Record<string, { readonly from: string; readonly gon
 const kinds = kindsOf(catalogue);
 const nothingYet = new State(kinds, { all: () => [], world: undefined });
 
-function carried(release: string, tables: readonly Table[], cellFor: (table: string, column: Column) => Value) {
+async function carried(release: string, tables: readonly Table[], cellFor: (table: string, column: Column) => Value) {
   const database = new Database(':memory:');
   for (const { name, columns } of tables) {
     // In 9.3 disks have numbers.
@@ -126,7 +126,7 @@ function carried(release: string, tables: readonly Table[], cellFor: (table: str
   const old = readDatabase(bytes, undefined);
   return {
     old,
-    ...carry(old, mappings, kinds, {
+    ...(await carry(old, mappings, kinds, {
       state: nothingYet,
       pools: new Set(['tank']),
       ...{ storage: { pools: new Map(), datasets: new Map() }, importable: [], absent: new Set<string>() },
@@ -135,7 +135,7 @@ function carried(release: string, tables: readonly Table[], cellFor: (table: str
       nics: [],
       disks: [],
       withRoot: false,
-    }),
+    })),
   };
 }
 
@@ -163,14 +163,14 @@ for (const release of releases)
   });
 
 for (const release of releases)
-  test(`${titleOf(release)}: no value that was changed is dropped in silence`, () => {
+  test(`${titleOf(release)}: no value that was changed is dropped in silence`, async () => {
     const tables = tablesOf(release);
     // One column at a time is changed in each table, and the others are as in a new row.
     const most = Math.max(...tables.map(({ columns }) => columns.length));
     const silent = new Set<string>();
     for (let index = 0; index < most; index += 1) {
       const changed = (table: string) => tables.find(({ name }) => name === table)?.columns[index];
-      const { old, account, left } = carried(release, tables, (table, column) =>
+      const { old, account, left } = await carried(release, tables, (table, column) =>
         column === changed(table) ? column.other : (needed[column.name] ?? column.initial),
       );
       for (const { name } of tables) {

@@ -3,10 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { kindsOf } from '../../src/areas/file/kinds.ts';
 import { State } from '../../src/areas/file/state.ts';
-import { parsedYaml } from '../../src/areas/file/text.ts';
+import { commentedYaml, parsedYaml } from '../../src/areas/file/text.ts';
 import { catalogue } from '../../src/areas/index.ts';
 import { cellName } from '../../src/areas/migrate/carry.ts';
-import { readDatabase } from '../../src/areas/migrate/database.ts';
 import { mappings } from '../../src/areas/migrate/mappings.ts';
 import { migrated } from '../../src/areas/migrate/migration.ts';
 import { secretColumns } from '../../src/areas/migrate/secrets.ts';
@@ -17,14 +16,15 @@ import {
   oldDatabase,
   oldKey,
   oldSecret,
+  readDatabase,
 } from '../support/old-appliance.ts';
 
 const kinds = kindsOf(catalogue);
 const nothingYet = new State(kinds, { all: () => [], world: undefined });
 
-function migration(database: Buffer) {
+async function migration(database: Buffer) {
   const old = readDatabase(database, oldKey);
-  const found = migrated(
+  const found = await migrated(
     old,
     kinds,
     {
@@ -39,7 +39,11 @@ function migration(database: Buffer) {
       disks: [{ id: '{serial}ABC', serial: 'ABC' }],
       withRoot: false,
     },
-    { fresh: nothingYet, secret: (_purpose, value) => ({ sealed: `hf1:${JSON.stringify(value).length}` }) },
+    {
+      fresh: nothingYet,
+      secret: (_purpose, value) => ({ sealed: `hf1:${JSON.stringify(value).length}` }),
+      write: async (content, comments, head) => commentedYaml(content, comments, head),
+    },
   );
   return { old, found };
 }
@@ -89,10 +93,10 @@ const tables: fc.Arbitrary<OldTables> = fc
     ),
   );
 
-test('every column of every row is carried, named, as usual or without meaning; the file can be read', () => {
+test('every column of every row is carried, named, as usual or without meaning; the file can be read', () =>
   fc.assert(
-    fc.property(tables, fc.constantFrom<OldVersion>('9.3', '11.2', '13.0'), (content, version) => {
-      const { old, found } = migration(oldDatabase(version, content));
+    fc.asyncProperty(tables, fc.constantFrom<OldVersion>('9.3', '11.2', '13.0'), async (content, version) => {
+      const { old, found } = await migration(oldDatabase(version, content));
       for (const rows of old.tables.values())
         for (const row of rows)
           for (const column of row.columns) {
@@ -114,10 +118,9 @@ test('every column of every row is carried, named, as usual or without meaning; 
       for (const one of found.left) assert.ok(one.reason !== '' && one.remedy !== '', JSON.stringify(one));
     }),
     { numRuns: 150, seed: 24 },
-  );
-});
+  ));
 
-test('a secret is nowhere in clear', () => {
+test('a secret is nowhere in clear', async () => {
   const content: OldTables = Object.fromEntries(
     Object.entries(secretColumns).map(([table, columns]) => [
       table,
@@ -131,7 +134,7 @@ test('a secret is nowhere in clear', () => {
       ],
     ]),
   );
-  const { found } = migration(oldDatabase('13.0', content));
+  const { found } = await migration(oldDatabase('13.0', content));
   assert.doesNotMatch(found.text, new RegExp(secretText));
   assert.doesNotMatch(JSON.stringify(found.left), new RegExp(secretText));
 });

@@ -1,6 +1,7 @@
 /** Databases of old appliances, made from what is known of their tables. No foreign file is needed. */
 import { createCipheriv } from 'node:crypto';
 import Database from 'better-sqlite3';
+import { type OldDatabase, openedDatabase, readTables } from '../../src/areas/migrate/database.ts';
 import { Passwords } from '../../src/engine/passwords.ts';
 
 export type OldVersion = '9.3' | '11.2' | '13.0';
@@ -84,4 +85,13 @@ function header(name: string, size: number, type: string): Buffer {
   const sum = head.reduce((total, byte) => total + byte, 0);
   head.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
   return head;
+}
+
+/** The database as it is after its upload, read without a thread. */
+export function readDatabase(bytes: Buffer, key: Buffer | undefined): OldDatabase {
+  const pieces = openedDatabase(readTables(bytes, key));
+  for (;;) {
+    const { done, value } = pieces.next();
+    if (done === true) return value;
+  }
 }

@@ -10,6 +10,7 @@ import { shippedBundles } from '../../host/ports/plugins.ts';
 import { isObject } from '../../lib/json.ts';
 import { isWithin } from '../../lib/path.ts';
 import { sentencesIn } from '../../lib/refusal.ts';
+import { pauses } from '../../lib/slices.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
 import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
@@ -22,6 +23,7 @@ import { expectedAccounts } from './expected-accounts.ts';
 import { isHosted, isKept, type Kind } from './kinds.ts';
 import { fileOwner } from './owner.ts';
 import { hostedCreation, State, sourceOf } from './state.ts';
+import { mostProblems } from './text.ts';
 import {
   type Place,
   type Problem,
@@ -67,11 +69,16 @@ export class Application {
     const removals: Difference[] = [];
     const pruned = prune ? prunedOf(this.#applying, await this.#world()) : [];
     const earlier = new State(kinds, sourceOf(await this.#world()));
-    for (const kind of kinds) if (wanted.records.has(kind)) earlier.of(kind);
+    const pause = pauses();
+    for (const kind of kinds)
+      if (wanted.records.has(kind)) {
+        earlier.of(kind);
+        await pause();
+      }
     for (const kind of kinds) {
       if (!wanted.records.has(kind)) continue;
       const state = new State(kinds, sourceOf(await this.#world()));
-      const { differences, problems } = comparisonOf([kind], wanted, state, earlier);
+      const { differences, problems } = await comparisonOf([kind], wanted, state, { earlier });
       this.#problems.push(...problems);
       for (const difference of differences) {
         if (difference.what === 'remove') removals.push(difference);
@@ -389,10 +396,12 @@ function unknownProblem(of: Kind, key: string, { field, value, file, line }: Wan
 }
 
 /** Names in the files that neither the configuration nor the files have. */
-export function unknownNames({ records }: Wanted, state: State): readonly Problem[] {
+export function* unknownNames({ records }: Wanted, state: State): Generator<undefined, readonly Problem[]> {
   const problems: Problem[] = [];
   for (const [kind, wanted] of records)
-    for (const { key, values } of wanted.values())
+    for (const { key, values } of wanted.values()) {
+      yield;
+      if (problems.length >= mostProblems) return problems;
       for (const value of values) {
         const other = value.field.refersTo === undefined ? undefined : state.kindAt(value.field.refersTo);
         if (other === undefined || value.value === null) continue;
@@ -403,6 +412,7 @@ export function unknownNames({ records }: Wanted, state: State): readonly Proble
             : state.find(other, String(name));
         if (![value.value].flat().every(isKnown)) problems.push(unknownProblem(kind, key, value, state));
       }
+    }
   return problems;
 }
 

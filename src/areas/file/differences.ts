@@ -1,8 +1,10 @@
 /** What has to be done so that the configuration is as files say. */
 import { isDeepStrictEqual } from 'node:util';
+import { inSlices } from '../../lib/slices.ts';
 import { quote } from '../../lib/text.ts';
 import { type FileField, isHosted, type Kind } from './kinds.ts';
 import type { FileRecord, State } from './state.ts';
+import { mostProblems } from './text.ts';
 import { type Place, type Problem, titleOf, type Wanted, type WantedRecord, type WantedValue } from './wanted.ts';
 
 export interface Difference extends Place {
@@ -19,18 +21,35 @@ export interface Comparison {
   readonly problems: readonly Problem[];
 }
 
-/** Compares the wanted records of these kinds with the configuration. */
+/** Compares the wanted records of these kinds with the configuration, in pieces. */
 export function comparisonOf(
+  kinds: readonly Kind[],
+  wanted: Wanted,
+  state: State,
+  options: Comparing = {},
+): Promise<Comparison> {
+  return inSlices(comparing(kinds, wanted, state, options));
+}
+
+interface Comparing {
+  /** The configuration before, where an earlier request of the same file may have made a record. */
+  readonly earlier?: State;
+  /** Kinds whose secrets always count as different. */
+  readonly guarded?: ReadonlySet<Kind>;
+}
+
+function* comparing(
   kinds: readonly Kind[],
   { records }: Wanted,
   state: State,
-  /** The configuration before, where an earlier request of the same file may have made a record. */
-  earlier: State = state,
-): Comparison {
+  { earlier = state, guarded = new Set() }: Comparing,
+): Generator<undefined, Comparison> {
   const differences: Difference[] = [];
   const problems: Problem[] = [];
   for (const kind of kinds)
     for (const wanted of inOrderOfNumbers([...(records.get(kind)?.values() ?? [])])) {
+      yield;
+      if (problems.length >= mostProblems) return { differences, problems };
       const record = state.find(kind, wanted.key);
       const { file, line } = wanted;
       const refuse = (message: string, at: Place = wanted) =>
@@ -44,7 +63,9 @@ export function comparisonOf(
       } else {
         const isNew = earlier.find(kind, wanted.key) === undefined;
         const all = isNew ? [...wanted.values, ...defaultsOf(wanted)] : wanted.values;
-        const changed = all.filter((value) => isChanged(value, record));
+        const isUnknown = ({ field: { field }, isKept }: WantedValue) =>
+          !isKept && guarded.has(kind) && (field.secret || field.raw === true);
+        const changed = all.filter((value) => isUnknown(value) || isChanged(value, record));
         const values =
           changed.length === 0 ? [] : all.filter((value) => changed.includes(value) || value.field.isLinked);
         const fixed = values.filter(({ field }) => !kind.changes || field.field.createOnly);
@@ -113,10 +134,15 @@ function readAgain({ field }: FileField, now: unknown): unknown {
   return reading?.ok === true ? reading.value : now;
 }
 
-/** The fields of a difference for people: secrets are masked. */
-export function shownDifference({ kind, key, what, record, values, file, line }: Difference) {
+/** The fields of a difference for people: secrets are masked, and lines for programs too if `hidesRaw`. */
+export function shownDifference({ kind, key, what, record, values, file, line }: Difference, hidesRaw: boolean) {
   const shown = (field: FileField, value: unknown) =>
-    field.field.secret && value !== undefined && value !== null && value !== '' ? '********' : (value ?? null);
+    (field.field.secret || (hidesRaw && field.field.raw === true)) &&
+    value !== undefined &&
+    value !== null &&
+    value !== ''
+      ? '********'
+      : (value ?? null);
   return {
     ...{ kind: kind.name, name: kind.isSettings ? '' : key, what, file, line },
     fields: values

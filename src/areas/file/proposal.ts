@@ -1,8 +1,9 @@
 /** A proposed file: records that were found elsewhere, with comments on what could not be carried. */
-import { Document, isMap, isScalar, type Node } from 'yaml';
 import { documentOf, type Exporting } from './document.ts';
 import type { Kind } from './kinds.ts';
 import type { FileRecord, Records } from './state.ts';
+import type { Comment } from './text.ts';
+import { writtenWithComments } from './yaml.ts';
 
 /** What a comment says, and of which record. */
 export interface Remark {
@@ -21,6 +22,11 @@ export interface Proposal {
   readonly head: readonly string[];
 }
 
+/** How the file is written. Tests write it without a thread. */
+export interface Writing extends Pick<Exporting, 'fresh' | 'secret'> {
+  readonly write?: typeof writtenWithComments;
+}
+
 /** Records that are only proposed, as the configuration has them. */
 export function proposedRecords(records: Proposal['records']): Records {
   const none: ReadonlyMap<string, FileRecord> = new Map();
@@ -33,35 +39,19 @@ export function proposedRecords(records: Proposal['records']): Records {
 /** The file as YAML. It says nothing about records that the proposal does not have: they stay as they are. */
 export function proposalText(
   { kinds, records, remarks, head }: Proposal,
-  { fresh, secret }: Pick<Exporting, 'fresh' | 'secret'>,
-): string {
+  { fresh, secret, write = writtenWithComments }: Writing,
+): Promise<string> {
   const state = proposedRecords(records);
   const content = documentOf({ kinds, state, fresh, full: false, secret, onlyAdds: true });
-  const document = new Document(content, { version: '1.2', schema: 'core', aliasDuplicateObjects: false });
-  const rest: string[] = [];
-  for (const [place, all] of Map.groupBy(remarks, (remark) => placeOf(document, remark))) {
-    const lines = all.flatMap(({ kind, key, text }) =>
-      linesOf(place === undefined && kind !== undefined ? `${kind.name}${key === '' ? '' : ` ${key}`}: ${text}` : text),
-    );
-    if (place === undefined) rest.push(...lines);
-    else place.commentBefore = commentOf(lines);
-  }
-  document.commentBefore = commentOf(head.flatMap(linesOf));
-  if (rest.length > 0) document.comment = commentOf(rest);
-  return document.toString({ lineWidth: 0 });
+  return write(content, remarks.map(commentOf), head);
 }
 
-const commentOf = (lines: readonly string[]) => lines.map((line) => ` ${line}`).join('\n');
-
-/** A text from elsewhere must not end the comment. */
-const linesOf = (text: string): readonly string[] => [text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trimEnd()];
-
-/** The key before which a comment stands: that of the record, else that of its kind. */
-function placeOf({ contents }: Document, { kind, key }: Remark): Node | undefined {
-  if (kind === undefined || !isMap(contents)) return undefined;
-  const section = contents.items.find((one) => isScalar(one.key) && one.key.value === kind.name);
-  if (section === undefined || !isScalar(section.key)) return undefined;
-  if (kind.isSettings || !isMap(section.value)) return section.key;
-  const record = section.value.items.find((one) => isScalar(one.key) && one.key.value === key);
-  return record !== undefined && isScalar(record.key) ? record.key : section.key;
+function commentOf({ kind, key, text }: Remark): Comment {
+  if (kind === undefined) return { section: undefined, key: undefined, text, homeless: text };
+  return {
+    section: kind.name,
+    key: kind.isSettings ? undefined : key,
+    text,
+    homeless: `${kind.name}${key === '' ? '' : ` ${key}`}: ${text}`,
+  };
 }

@@ -1,11 +1,13 @@
 /** What files ask for: their records, checked against the kinds and fields that there are. */
 import { isObject } from '../../lib/json.ts';
 import { similar } from '../../lib/similar.ts';
+import { inSlices } from '../../lib/slices.ts';
 import { quote, sentenceList } from '../../lib/text.ts';
 import { baseOf, fileVersion, isGivenByKey, purposeOf } from './document.ts';
 import { type FileField, isHosted, type Kind } from './kinds.ts';
 import type { State } from './state.ts';
-import { type Located, type Member, parsedYaml } from './text.ts';
+import { type Located, type Member, mostProblems, type Parsed } from './text.ts';
+import { parsedTexts } from './yaml.ts';
 
 export interface SentFile {
   readonly name: string;
@@ -58,9 +60,14 @@ export interface WantedContext {
   readonly opened: (purpose: string, sealed: string) => unknown;
 }
 
-export function wantedOf(files: readonly SentFile[], context: WantedContext): Wanted {
+/** In pieces, because the files may have as much text as a request. After so many problems it reads no further. */
+export async function wantedOf(files: readonly SentFile[], context: WantedContext): Promise<Wanted> {
   const reader = new Reader(context);
-  for (const file of files) reader.read(file);
+  const parsed = await parsedTexts(files.map(({ text }) => text));
+  for (const [index, { name }] of files.entries()) {
+    const one = parsed[index];
+    if (one !== undefined) await inSlices(reader.read(name, one));
+  }
   return { records: reader.records, takes: reader.takes, problems: reader.problems };
 }
 
@@ -75,9 +82,9 @@ class Reader {
     this.#context = context;
   }
 
-  read({ name, text }: SentFile): void {
+  *read(name: string, { root, problems }: Parsed): Generator<undefined, void> {
     this.#file = name;
-    const { root, problems } = parsedYaml(text);
+    if (this.#isFull) return;
     for (const { line, message } of problems) this.#refuse(line, message);
     if (root === undefined) {
       if (problems.length === 0) this.#refuse(1, 'The file is empty: expected holdfast: 1, then the records.');
@@ -93,17 +100,25 @@ class Reader {
         version?.line ?? 1,
         `Expected holdfast: ${fileVersion}, the version of the format, got ${quote(version?.of.value ?? null)}.`,
       );
-    for (const member of root.members)
+    for (const member of root.members) {
+      if (this.#isFull) return;
       if (member.key === 'take_over') this.#take(member);
-      else if (member !== version) this.#section(member);
+      else if (member !== version) yield* this.#section(member);
+      yield;
+    }
+  }
+
+  get #isFull(): boolean {
+    return this.problems.length >= mostProblems;
   }
 
   #take({ line, of }: Member): void {
-    if (!Array.isArray(of.value)) this.#refuse(line, 'take_over: Expected a list of subsystems, such as [samba, nfs].');
+    if (!Array.isArray(of.value) || of.value.length > mostTakes)
+      this.#refuse(line, `take_over: Expected a list of at most ${mostTakes} subsystems, such as [samba, nfs].`);
     else for (const name of of.value) this.takes.push({ file: this.#file, line, subsystem: String(name) });
   }
 
-  #section({ key, line, of }: Member): void {
+  *#section({ key, line, of }: Member): Generator<undefined, void> {
     const { kinds } = this.#context;
     const kind = kinds.find(({ name, resource }) => name === key || resource.path === key);
     if (kind === undefined) {
@@ -115,7 +130,12 @@ class Reader {
     if (of.members === undefined)
       this.#refuse(of.line, `${kind.name}: Expected ${kind.isSettings ? 'fields' : 'records by their names'}.`);
     else if (kind.isSettings) this.#record(kind, { key: '', line, of });
-    else for (const member of of.members) this.#record(kind, member);
+    else
+      for (const member of of.members) {
+        if (this.#isFull) return;
+        this.#record(kind, member);
+        yield;
+      }
   }
 
   #record(kind: Kind, { key: given, line, of }: Member): void {
@@ -221,9 +241,11 @@ class Reader {
   }
 
   #refuse(line: number, message: string): void {
-    this.problems.push({ file: this.#file, line, message });
+    if (!this.#isFull) this.problems.push({ file: this.#file, line, message });
   }
 }
+
+const mostTakes = 100;
 
 const secretForms: readonly string[] = ['keep', 'sealed', 'file', 'env'];
 
@@ -241,5 +263,6 @@ function near(word: string, names: readonly string[]): string {
 export function sentencesOf(problems: readonly Problem[]): readonly string[] {
   return problems
     .toSorted((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1))
+    .slice(0, mostProblems)
     .map(({ file, line, message }) => `${file}:${line}: ${message}`);
 }

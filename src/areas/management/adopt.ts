@@ -66,7 +66,7 @@ async function propose({ engine, subsystems, operations, context, fileSecrets }:
     read.flatMap(({ records }) => records),
   );
   const all = [...notCarried, ...proposed.notCarried];
-  const text = proposalText(
+  const text = await proposalText(
     {
       ...{ kinds, records: proposed.records, head: headOf(takesOver) },
       remarks: [...proposed.origins, ...all.map((one) => remarkOn(one, proposed.keyAt))],

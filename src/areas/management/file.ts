@@ -16,6 +16,7 @@ import { Negotiated, type OperationCall, operation, section } from '../../engine
 import { anyObject, choiceOf, integerOf, listOf, objectOf, orNull, stringOf } from '../../engine/declare/schema.ts';
 import { titlesOf } from '../../engine/plan/dry-run.ts';
 import { isObject } from '../../lib/json.ts';
+import { collected, inSlices } from '../../lib/slices.ts';
 import { quote } from '../../lib/text.ts';
 import { Application, pendingTakes, prunedOf, refuseProblems, unknownNames, unknownTakes } from '../file/apply.ts';
 import { comparisonOf, type Difference, shownDifference } from '../file/differences.ts';
@@ -23,8 +24,8 @@ import { documentOf } from '../file/document.ts';
 import { type Kind, kindsOf } from '../file/kinds.ts';
 import { schemaOf } from '../file/schema.ts';
 import { freshSource, State, sourceOf } from '../file/state.ts';
-import { yamlOf } from '../file/text.ts';
 import { type SentFile, sentencesOf, type Wanted, wantedOf } from '../file/wanted.ts';
+import { writtenYaml } from '../file/yaml.ts';
 
 const mostFiles = 1000;
 
@@ -105,7 +106,7 @@ export const file = section('file', 'The configuration as one file.', [
         secret: (purpose, value) =>
           query.secrets === 'sealed' ? { sealed: fileSecrets.seal(purpose, value) } : { keep: true },
       });
-      return new Negotiated(document, { 'application/yaml': () => yamlOf(document) });
+      return new Negotiated(document, { 'application/yaml': () => writtenYaml(document) });
     },
   }),
   operation({
@@ -123,7 +124,7 @@ export const file = section('file', 'The configuration as one file.', [
     async run(call) {
       const token = tokenOf(call);
       const { takes, differences } = await compared(call);
-      return { token, takes_over: takes, changes: differences.map(shownDifference) };
+      return { token, takes_over: takes, changes: await shownTo(call, differences) };
     },
   }),
   operation({
@@ -178,7 +179,7 @@ export const file = section('file', 'The configuration as one file.', [
         // Of a file that only installs plugins, it is that of a plugin.
         revision: changed ?? engine.revisionOf(context.request)?.number ?? null,
         takes_over: takes,
-        changes: differences.filter(isDone).map(shownDifference),
+        changes: await shownTo(call, differences.filter(isDone)),
         not_installed: sentencesOf(failures.flatMap(({ problems }) => problems)),
       };
     },
@@ -192,6 +193,15 @@ export const file = section('file', 'The configuration as one file.', [
     run: ({ engine }) => schemaOf(kindsOf(engine.resources)),
   }),
 ]);
+
+/** The differences as an answer has them. Who may not read secrets does not see the lines for programs either. */
+function shownTo({ context: { access } }: Pick<OperationCall, 'context'>, differences: readonly Difference[]) {
+  return collected(shownOf(differences, access?.readsSecrets === false));
+}
+
+function* shownOf(differences: readonly Difference[], hidesRaw: boolean) {
+  for (const one of differences) yield shownDifference(one, hidesRaw);
+}
 
 type Call = Pick<OperationCall, 'engine' | 'context' | 'fileSecrets' | 'operations' | 'subsystems'> & {
   readonly body: {
@@ -212,6 +222,17 @@ function statesOf({ engine }: Pick<Call, 'engine'>) {
 
 const nameOf = ({ body: { name, files } }: Pick<Call, 'body'>) => name || (files[0]?.name ?? '');
 
+/**
+ * Kinds of which the principal may not know whether a secret is as the file says. To know it of a password would be to
+ * guess it, as often as one likes. Who may set it needs no guess.
+ */
+function guarded(access: Access | undefined, kinds: readonly Kind[]): ReadonlySet<Kind> {
+  if (access?.readsSecrets !== false) return new Set();
+  const act = (path: string) => ({ resource: path, declared: path, verb: 'update', reads: false });
+  const rest = { record: undefined, fields: undefined, before: undefined };
+  return new Set(kinds.filter(({ resource }) => access.problem({ ...act(resource.path), ...rest }) !== undefined));
+}
+
 /** What the files ask for, and how the configuration differs from it. Throws every problem of the files at once. */
 async function compared(call: Call): Promise<{
   readonly wanted: Wanted;
@@ -222,15 +243,16 @@ async function compared(call: Call): Promise<{
   if (sent.files.length === 0) throw invalid({ files: ['Expected at least one file.'] });
   const kinds = kindsOf(engine.resources);
   const { state, fresh } = statesOf(call);
-  const read = wantedOf(sent.files, { kinds, fresh, secrets: sent.secrets, opened: fileSecrets.open });
+  const read = await wantedOf(sent.files, { kinds, fresh, secrets: sent.secrets, opened: fileSecrets.open });
   const hidden = [...read.records.keys()].find((kind) => !mayRead(context.access, kind));
   if (hidden !== undefined) throw new Forbidden(`Comparing a file requires the right to read ${hidden.name}.`);
-  const wanted = await withoutSamePasswords(read, state, operations);
-  const { differences, problems } = comparisonOf(kinds, wanted, state);
+  const unknown = guarded(context.access, kinds);
+  const wanted = await withoutSamePasswords(read, state, operations, unknown);
+  const { differences, problems } = await comparisonOf(kinds, wanted, state, { guarded: unknown });
   refuseProblems([
     ...wanted.problems,
     ...problems,
-    ...unknownNames(wanted, state),
+    ...(await inSlices(unknownNames(wanted, state))),
     ...unknownTakes(wanted, subsystems),
   ]);
   const takes = pendingTakes(wanted, engine.world).map(({ subsystem }) => subsystem);
@@ -239,10 +261,15 @@ async function compared(call: Call): Promise<{
 }
 
 /** A password that a user has already is no difference. Only its hash can say that. */
-async function withoutSamePasswords(wanted: Wanted, state: State, operations: Call['operations']): Promise<Wanted> {
+async function withoutSamePasswords(
+  wanted: Wanted,
+  state: State,
+  operations: Call['operations'],
+  unknown: ReadonlySet<Kind>,
+): Promise<Wanted> {
   const records = new Map(wanted.records);
   for (const [kind, all] of records) {
-    if (!kind.fields.some(({ hashes }) => hashes !== undefined)) continue;
+    if (unknown.has(kind) || !kind.fields.some(({ hashes }) => hashes !== undefined)) continue;
     const settled = new Map(all);
     for (const [key, record] of all)
       for (const value of record.values) {
@@ -273,7 +300,10 @@ function refuseOld(call: Pick<Call, 'engine' | 'body'>, token: string | undefine
   );
 }
 
-function mayRead(access: Access | undefined, { resource }: Kind): boolean {
+/** The name of a task is its command, which is no more for everyone than a secret. */
+function mayRead(access: Access | undefined, { resource, fields, keyFields }: Kind): boolean {
+  const isNamedByRaw = fields.some(({ field, wire }) => field.raw === true && keyFields.includes(wire));
+  if (isNamedByRaw && access?.readsSecrets === false) return false;
   const act = { ...{ resource: resource.path, declared: resource.path, verb: 'read', reads: true } };
   return access?.problem({ ...act, record: undefined, fields: undefined, before: undefined }) === undefined;
 }

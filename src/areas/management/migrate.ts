@@ -1,16 +1,19 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { flag, freeObject, optional, required, secret, text } from '../../engine/declare/fields.ts';
+import { field, flag, freeObject, good, optional, required, secret, text, wrong } from '../../engine/declare/fields.ts';
 import { operation, section } from '../../engine/declare/operation.ts';
 import { integerOf, listOf, objectOf, stringOf } from '../../engine/declare/schema.ts';
 import type { Host } from '../../host/ports/index.ts';
 import type { Link } from '../../host/ports/network.ts';
 import { normalPath } from '../../lib/path.ts';
+import { inSlices } from '../../lib/slices.ts';
+import { quote } from '../../lib/text.ts';
 import { kindsOf } from '../file/kinds.ts';
 import { freshSource, State, sourceOf } from '../file/state.ts';
-import { type OldDatabase, readDatabase } from '../migrate/database.ts';
+import type { OldDatabase } from '../migrate/database.ts';
 import { oldInterfaces } from '../migrate/interfaces.ts';
 import { migrated } from '../migrate/migration.ts';
-import { mostBytes, uploadOf } from '../migrate/upload.ts';
+import { readUpload } from '../migrate/reading.ts';
+import { mostBytes } from '../migrate/upload.ts';
 import { identifierOf } from '../storage/disks.ts';
 
 const left = objectOf('NotMigrated', {
@@ -46,6 +49,18 @@ const example = [
   'lpbkAwAZOKGDAAQAAA==',
 ].join('');
 
+const mostLetters = Math.ceil((mostBytes * 4) / 3);
+
+/** Its letters are looked at where they are decoded, in a thread: sixteen million take too long here. */
+const encoded = field<string>({
+  description: 'The database freenas-v1.db, or the archive of an export, in base64.',
+  schema: { type: 'string', maxLength: mostLetters },
+  read: (sent) =>
+    typeof sent === 'string' && sent.length <= mostLetters
+      ? good(sent)
+      : wrong(`Expected base64 of at most ${mostLetters} characters, got ${quote(sent)}.`),
+});
+
 export const migrate = section('migrate', 'The configuration of an old appliance, as a proposed file.', [
   operation({
     method: 'POST',
@@ -54,14 +69,7 @@ export const migrate = section('migrate', 'The configuration of an old appliance
     alone: 'It changes nothing.',
     title: 'Proposes a file from the database of FreeNAS or TrueNAS CORE 9.3 to 13.0. It changes nothing.',
     body: {
-      content: required(
-        secret(
-          text({
-            description: 'The database freenas-v1.db, or the archive of an export, in base64.',
-            max: Math.ceil((mostBytes * 4) / 3),
-          }),
-        ),
-      ),
+      content: required(secret(encoded)),
       secret: optional(
         secret(text({ description: 'The key pwenc_secret in base64, if the archive does not have it.', max: 1000 })),
       ),
@@ -87,24 +95,16 @@ export const migrate = section('migrate', 'The configuration of an old appliance
     example: { body: { content: example } },
     async run(call) {
       const { body, engine, fileSecrets, operations } = call;
-      const {
-        database,
-        secret: key,
-        ignored,
-      } = uploadOf(
-        bytesOf('content', body.content),
-        body.secret === undefined || body.secret === '' ? undefined : bytesOf('secret', body.secret),
-      );
-      const old = readDatabase(database, key);
+      const { old, ignored } = await readUpload({ content: body.content, secret: body.secret });
       const kinds = kindsOf(engine.resources);
       const { world, freshConfiguration } = engine;
       const { facts } = world;
       const nics = facts.network.links;
       const asked = oldInterfaces(old, nics);
       const interfaces = interfacesOf(body.interfaces, old, nics);
-      const paths = body.rehearse ? [] : pathsOf(old, new Set(facts.storage.pools.keys()));
+      const paths = body.rehearse ? [] : await inSlices(pathsOf(old, new Set(facts.storage.pools.keys())));
       const absent = await operations.ask('look at the paths of the old appliance', (host) => absentAmong(paths, host));
-      const found = migrated(
+      const found = await migrated(
         old,
         kinds,
         {
@@ -145,15 +145,17 @@ export const migrate = section('migrate', 'The configuration of an old appliance
 const mostPaths = 10_000;
 
 /** Paths on imported pools that any column names, also in a list of JSON. */
-function pathsOf(old: OldDatabase, pools: ReadonlySet<string>): readonly string[] {
+function* pathsOf(old: OldDatabase, pools: ReadonlySet<string>): Generator<undefined, readonly string[]> {
   const paths = new Set<string>();
   for (const rows of old.tables.values())
-    for (const row of rows)
+    for (const row of rows) {
+      yield;
       for (const column of row.columns) {
         const text = row.text(column);
         for (const [whole] of text.startsWith('[') ? text.matchAll(/(?<=")\/mnt\/[^"]+(?=")/g) : [[text.trim()]])
           if (pools.has(/^\/mnt\/([^/]+)/.exec(whole ?? '')?.[1] ?? '')) paths.add(normalPath(whole ?? ''));
       }
+    }
   return [...paths].slice(0, mostPaths);
 }
 
@@ -161,13 +163,6 @@ async function absentAmong(paths: readonly string[], { files }: Host): Promise<R
   const absent = new Set<string>();
   for (const path of paths) if ((await files.kind(path)) === undefined) absent.add(path);
   return absent;
-}
-
-/** Checked first: Buffer reads what is no base64 without a word. */
-function bytesOf(field: string, given: string): Buffer {
-  const plain = given.replaceAll(/\s/g, '');
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(plain) || plain.length % 4 !== 0) throw invalid({ [field]: ['Expected base64.'] });
-  return Buffer.from(plain, 'base64');
 }
 
 function interfacesOf(

@@ -2,6 +2,7 @@
 import type { Field } from '../../engine/declare/fields.ts';
 import type { Json } from '../../lib/json.ts';
 import { isObject } from '../../lib/json.ts';
+import { inSlices } from '../../lib/slices.ts';
 import type { FileField, Kind } from '../file/kinds.ts';
 import { type FileRecord, keyFrom } from '../file/state.ts';
 import { isFlagSet, type OldDatabase, type Row } from './database.ts';
@@ -30,15 +31,16 @@ export interface Carried {
   readonly account: ReadonlyMap<string, Outcome>;
 }
 
-export function carry(
+/** In pieces, because a database can have as many rows as it likes. */
+export async function carry(
   old: OldDatabase,
   mappings: readonly Mapping[],
   kinds: readonly Kind[],
   target: Omit<Target, 'old' | 'keyOf'>,
-): Carried {
+): Promise<Carried> {
   const carrier = new Carrier(old, kinds, target);
-  for (const mapping of mappings) carrier.carry(mapping);
-  carrier.nameUnknown(new Set(mappings.map(({ table }) => table)));
+  for (const mapping of mappings) await inSlices(carrier.carry(mapping));
+  await inSlices(carrier.nameUnknown(new Set(mappings.map(({ table }) => table))));
   return { records: carrier.records, left: carrier.left, account: carrier.account };
 }
 
@@ -52,6 +54,10 @@ class Carrier {
   readonly #kinds: readonly Kind[];
   readonly #target: Target;
   readonly #keys = new Map<string, string>();
+  /** How many records of a kind have the same key. */
+  readonly #same = new Map<string, number>();
+  /** Whether rows are read for the second time: what became of their cells is noted already. */
+  #isSecond = false;
 
   constructor(old: OldDatabase, kinds: readonly Kind[], target: Omit<Target, 'old' | 'keyOf'>) {
     this.#old = old;
@@ -59,11 +65,16 @@ class Carrier {
     this.#target = { ...target, old, keyOf: (table, id) => this.#keys.get(`${table} ${id}`) };
   }
 
-  carry(mapping: Mapping): void {
+  *carry(mapping: Mapping): Generator<undefined, void> {
     const rows = this.#old.rows(mapping.table);
     const kindFor = (row: Row) => this.#kindAt(mapping.toFor?.(row) ?? mapping.to);
     if (mapping.isSecondReading === true) {
-      for (const row of rows) this.#readAgain(mapping, kindFor(row), row);
+      this.#isSecond = true;
+      for (const row of rows) {
+        this.#readAgain(mapping, kindFor(row), row);
+        yield;
+      }
+      this.#isSecond = false;
       return;
     }
     // Failed upgrades have left further rows of settings. The old appliance took the last one.
@@ -71,6 +82,7 @@ class Carrier {
     for (const row of rows) {
       if (mapping.isState === true || (mapping.isSettings === true && row !== last)) this.#settle(row, 'no meaning');
       else this.#row(mapping, kindFor(row), row);
+      yield;
     }
   }
 
@@ -78,10 +90,13 @@ class Carrier {
     return this.#kinds.find(({ resource }) => resource.path === path);
   }
 
-  nameUnknown(known: ReadonlySet<string>): void {
+  *nameUnknown(known: ReadonlySet<string>): Generator<undefined, void> {
     for (const [table, rows] of this.#old.tables) {
       if (known.has(table) || rows.length === 0) continue;
-      for (const row of rows) this.#settle(row, 'named');
+      for (const row of rows) {
+        this.#settle(row, 'named');
+        yield;
+      }
       const count = rows.length === 1 ? '1 row' : `${rows.length} rows`;
       this.left.push({
         ...{ table, row: '', column: '', kind: undefined, key: '' },
@@ -118,10 +133,8 @@ class Carrier {
     const name = `${row.table} ${row.id}`;
     const key = this.#keys.get(name);
     if (key === undefined) return;
-    const before = new Map(this.account);
     const used = Object.fromEntries(row.columns.map((column) => [column, mapping.columns[column] ?? part]));
     this.#row({ ...mapping, columns: used }, kind, row);
-    for (const [cell, outcome] of before) this.account.set(cell, outcome);
     this.#keys.set(name, key);
   }
 
@@ -154,7 +167,7 @@ class Carrier {
       return;
     }
     const key = kind === undefined ? '' : this.#add(kind, row, values, mapping.key?.(row, this.#target));
-    for (const [column, outcome] of outcomes) this.account.set(cellName(row, column), outcome);
+    for (const [column, outcome] of outcomes) this.#note(row, column, outcome);
     for (const { column, why: reason } of left) this.#leave(row, column, kind, key, reason);
     for (const { column = '', ...remark } of mapping.remarks?.(row, this.#target) ?? [])
       this.#leave(row, column, kind, key, remark);
@@ -213,8 +226,12 @@ class Carrier {
     const records = this.records.get(kind) ?? new Map<string, FileRecord>();
     this.records.set(kind, records);
     const base = given ?? (kind.isSettings ? 'unnamed' : keyFrom(kind, values));
+    const counted = `${kind.name} ${base}`;
     let key = base;
-    for (let n = 2; records.has(key) && !kind.isSettings; n += 1) key = `${base}~${n}`;
+    for (let n = this.#same.get(counted) ?? 2; records.has(key) && !kind.isSettings; n += 1) {
+      key = `${base}~${n}`;
+      this.#same.set(counted, n + 1);
+    }
     const before = kind.isSettings ? records.get(key)?.values : undefined;
     records.set(key, { key, id: undefined, values: { ...before, ...values }, path: '' });
     this.#keys.set(`${row.table} ${row.id}`, key);
@@ -228,7 +245,12 @@ class Carrier {
 
   #leave(row: Row, column: string, kind: Kind | undefined, key: string, why: Stay): void {
     this.left.push({ table: row.table, row: row.id, column, kind, key, reason: why.reason, remedy: why.remedy });
-    if (column !== '' && row.has(column)) this.account.set(cellName(row, column), 'named');
+    if (column !== '' && row.has(column)) this.#note(row, column, 'named');
+  }
+
+  #note(row: Row, column: string, outcome: Outcome): void {
+    const name = cellName(row, column);
+    if (!this.#isSecond || !this.account.has(name)) this.account.set(name, outcome);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The database of an old appliance as tables of frozen rows. */
 import Database from 'better-sqlite3';
 import { invalid } from '../../engine/declare/errors.ts';
-import { messageOf } from '../../lib/text.ts';
+import { messageOf, quote } from '../../lib/text.ts';
 import { checkText, decrypted, secretColumns, secretIn, unreadable } from './secrets.ts';
 
 export type Cell = string | number | null;
@@ -28,7 +28,7 @@ export interface OldDatabase {
 }
 
 /** Rows of all tables together. A real configuration has a few thousand. */
-const mostRows = 200_000;
+const mostRows = 50_000;
 const mostTables = 1000;
 const mostCellBytes = 1024 * 1024;
 
@@ -39,8 +39,27 @@ const refuse = (sentence: string): never => {
   throw invalid({ content: [sentence] });
 };
 
+/** The tables of a database, as values that can be sent between threads. */
+export interface RawDatabase {
+  readonly version: string;
+  readonly key: Uint8Array | undefined;
+  readonly tables: readonly RawTable[];
+}
+
+interface RawTable {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Each some rows as JSON: an id, and the cells in the order of the columns. */
+  readonly rows: readonly string[];
+}
+
+type RawRow = readonly [id: string, cells: readonly Cell[]];
+
+/** Rows that are sent as one text. */
+const rowsAtOnce = 100;
+
 /** Reads everything. The file stays in memory, and is never written. */
-export function readDatabase(bytes: Buffer, key: Buffer | undefined): OldDatabase {
+export function readTables(bytes: Buffer, key: Buffer | undefined): RawDatabase {
   // A database whose journal was a log beside it cannot be opened without that file, which an export never has.
   const whole = Buffer.from(bytes);
   whole[18] = 1;
@@ -54,6 +73,8 @@ export function readDatabase(bytes: Buffer, key: Buffer | undefined): OldDatabas
   try {
     database.pragma('foreign_keys = OFF');
     database.pragma('trusted_schema = OFF');
+    refuseComputed(database);
+    database.pragma('ignore_check_constraints = ON');
     if (database.pragma('integrity_check(1)', { simple: true }) !== 'ok')
       return refuse('The database is damaged: its check of integrity fails. Export it from the old appliance again.');
     return reading(database, key);
@@ -65,12 +86,35 @@ export function readDatabase(bytes: Buffer, key: Buffer | undefined): OldDatabas
   }
 }
 
-function reading(database: Database.Database, key: Buffer | undefined): OldDatabase {
+/** No appliance has what SQLite computes while it reads. A hostile file could make that take for ever. */
+function refuseComputed(database: Database.Database): void {
+  const all = database.prepare('SELECT type, name, sql FROM sqlite_master').all().map(asRow);
+  if (all.length > mostTables * 4) refuse(`The database has ${all.length} tables and indexes.`);
+  for (const { type, name, sql } of all) {
+    const named = quote(String(name));
+    if (/^\s*CREATE\s+VIRTUAL/i.test(String(sql))) refuse(`${named} is a virtual table, which no appliance has.`);
+    const argument = `"${String(name).replaceAll('"', '""')}"`;
+    // A computed column of a table is hidden; an index of an expression has a column without a name.
+    const found =
+      type === 'table'
+        ? database.pragma(`table_xinfo(${argument})`)
+        : type === 'index'
+          ? database.pragma(`index_info(${argument})`)
+          : [];
+    const columns = Array.isArray(found) ? found.map(asRow) : [];
+    if (columns.some((column) => Number(column['hidden'] ?? 0) !== 0 || column['name'] === null))
+      refuse(`${named} has a column that is computed, which no appliance has.`);
+    if (type === 'index' && /\bWHERE\b/i.test(String(sql)))
+      refuse(`The index ${named} has a condition, which no appliance has.`);
+  }
+}
+
+function reading(database: Database.Database, key: Buffer | undefined): RawDatabase {
   const named = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").all();
   const names = named.map((one) => (isRow(one) ? String(one['name']) : ''));
   if (names.length > mostTables) return refuse(`The database has ${names.length} tables: no appliance has that many.`);
   const version = versionOf(database, new Set(names));
-  const tables = new Map<string, readonly Row[]>();
+  const tables: RawTable[] = [];
   let total = 0;
   for (const table of names.filter((name) => !machinery.test(name))) {
     const quoted = `"${table.replaceAll('"', '""')}"`;
@@ -85,31 +129,50 @@ function reading(database: Database.Database, key: Buffer | undefined): OldDatab
     const rows = database
       .prepare(`SELECT * FROM ${quoted}`)
       .all()
-      .map((one, index) => rowOf(table, columns, identity?.name, asRow(one), index, key));
-    tables.set(table, Object.freeze(rows.toSorted(byNumber)));
+      .map(asRow)
+      .map((members, index): RawRow => {
+        const id = identity === undefined ? index + 1 : (members[identity.name] ?? index + 1);
+        return [String(id).slice(0, 100), columns.map(({ name }) => cellOf(table, name, members[name]))];
+      })
+      .toSorted(byNumber);
+    const parts = Array.from({ length: Math.ceil(rows.length / rowsAtOnce) }, (_, index) =>
+      JSON.stringify(rows.slice(index * rowsAtOnce, (index + 1) * rowsAtOnce)),
+    );
+    tables.push({ name: table, columns: columns.map(({ name }) => name), rows: parts });
   }
-  const found = { version, hasKey: key !== undefined, tables, rows: (table: string) => tables.get(table) ?? [] };
-  if (key !== undefined) refuseWrongKey(database, tables, key);
-  return Object.freeze(found);
+  if (key !== undefined) refuseWrongKey(database, new Set(names), key);
+  return { version, key, tables };
 }
 
-const byNumber = (a: Row, b: Row) => Number(a.id) - Number(b.id) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+const byNumber = ([a]: RawRow, [b]: RawRow) => Number(a) - Number(b) || (a < b ? -1 : a > b ? 1 : 0);
+
+/** The database with its secrets in clear, in pieces. */
+export function* openedDatabase({ version, key: bytes, tables: raw }: RawDatabase): Generator<undefined, OldDatabase> {
+  const key = bytes && Buffer.from(bytes);
+  const tables = new Map<string, readonly Row[]>();
+  for (const { name, columns, rows: parts } of raw) {
+    const rows: Row[] = [];
+    for (const part of parts) {
+      const some: readonly RawRow[] = JSON.parse(part);
+      for (const one of some) rows.push(rowOf(name, columns, one, key));
+      yield;
+    }
+    tables.set(name, Object.freeze(rows));
+  }
+  return Object.freeze({
+    ...{ version, hasKey: key !== undefined, tables },
+    rows: (table: string) => tables.get(table) ?? [],
+  });
+}
 
 type Members = Readonly<Record<string, unknown>>;
 const isRow = (value: unknown): value is Members => typeof value === 'object' && value !== null;
 const asRow = (value: unknown): Members => (isRow(value) ? value : {});
 
-function rowOf(
-  table: string,
-  columns: readonly { readonly name: string }[],
-  identity: string | undefined,
-  members: Members,
-  index: number,
-  key: Buffer | undefined,
-): Row {
+function rowOf(table: string, columns: readonly string[], [id, raw]: RawRow, key: Buffer | undefined): Row {
   const cells = new Map(
-    columns.map(({ name }) => {
-      const cell = cellOf(table, name, members[name]);
+    columns.map((name, index) => {
+      const cell = raw[index] ?? null;
       const isSecret = secretColumns[table]?.includes(name) === true && typeof cell === 'string';
       return [name, isSecret ? secretIn(cell, key) : cell] as const;
     }),
@@ -119,9 +182,7 @@ function rowOf(
     return cell === unreadable ? '' : String(cell);
   };
   return Object.freeze({
-    table,
-    id: identity === undefined ? String(index + 1) : String(members[identity] ?? index + 1).slice(0, 100),
-    columns: columns.map(({ name }) => name),
+    ...{ table, id, columns },
     has: (column: string) => cells.has(column),
     cell: (column: string) => cells.get(column) ?? null,
     text,
@@ -175,7 +236,7 @@ function versionOf(database: Database.Database, tables: ReadonlySet<string>): st
   return refuse('This is an SQLite database, and not that of a FreeNAS or TrueNAS CORE appliance.');
 }
 
-function refuseWrongKey(database: Database.Database, tables: ReadonlyMap<string, unknown>, key: Buffer): void {
+function refuseWrongKey(database: Database.Database, tables: ReadonlySet<string>, key: Buffer): void {
   if (!tables.has('system_settings')) return;
   const query = 'SELECT stg_pwenc_check AS value FROM system_settings ORDER BY id DESC LIMIT 1';
   const columns = database.prepare("SELECT name FROM pragma_table_info('system_settings')").all();

@@ -1,8 +1,7 @@
 /** From the upload to the proposed file. */
 
-import type { Exporting } from '../file/document.ts';
 import type { Kind } from '../file/kinds.ts';
-import { type Proposal, proposalText, type Remark } from '../file/proposal.ts';
+import { type Proposal, proposalText, type Remark, type Writing } from '../file/proposal.ts';
 import { type Carried, carry, type Left } from './carry.ts';
 import type { OldDatabase } from './database.ts';
 import type { Target } from './mapping.ts';
@@ -12,20 +11,20 @@ export interface Migration extends Carried {
   readonly text: string;
 }
 
-export function migrated(
+export async function migrated(
   old: OldDatabase,
   kinds: readonly Kind[],
   target: Omit<Target, 'old' | 'keyOf'>,
-  writing: Pick<Exporting, 'fresh' | 'secret'>,
-): Migration {
-  const carried = carry(old, mappings, kinds, target);
+  writing: Writing,
+): Promise<Migration> {
+  const carried = await carry(old, mappings, kinds, target);
   const proposal: Proposal = {
     kinds,
     records: carried.records,
     remarks: carried.left.map(remarkOf),
     head: headOf(old),
   };
-  return { ...carried, text: proposalText(proposal, writing) };
+  return { ...carried, text: await proposalText(proposal, writing) };
 }
 
 function headOf({ version, hasKey }: OldDatabase): readonly string[] {

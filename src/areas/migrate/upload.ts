@@ -20,8 +20,10 @@ const refuse = (sentence: string): never => {
   throw invalid({ content: [sentence] });
 };
 
-/** Recognises by its content what was uploaded, and not by its name. */
-export function uploadOf(content: Buffer, separateKey: Buffer | undefined): Upload {
+/** Recognises by its content what was uploaded in base64, and not by its name. */
+export function uploadOf(sent: string, sentKey: string | undefined): Upload {
+  const content = bytesOf('content', sent);
+  const separateKey = sentKey === undefined || sentKey === '' ? undefined : bytesOf('secret', sentKey);
   const bytes = content.subarray(0, 2).toString('latin1') === '\x1f\x8b' ? unpacked(content) : content;
   if (isDatabase(bytes)) return { database: bytes, secret: keyFrom(separateKey, 'secret'), ignored: [] };
   const entries = untar(bytes);
@@ -47,6 +49,13 @@ export function uploadOf(content: Buffer, separateKey: Buffer | undefined): Uplo
   const secret =
     inside === undefined ? keyFrom(separateKey, 'secret') : keyFrom(inside, 'content', 'pwenc_secret in the archive');
   return { database: Buffer.from(database), secret, ignored };
+}
+
+/** Checked first: Buffer reads what is no base64 without a word. */
+function bytesOf(field: string, given: string): Buffer {
+  const plain = given.replaceAll(/\s/g, '');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(plain) || plain.length % 4 !== 0) throw invalid({ [field]: ['Expected base64.'] });
+  return Buffer.from(plain, 'base64');
 }
 
 function unpacked(content: Buffer): Buffer {

@@ -83,7 +83,7 @@ export class Headed {
 /** An answer in other types than JSON as well, by the type that the header Accept names. */
 export class Negotiated {
   readonly value: unknown;
-  readonly texts: Readonly<Record<string, () => string>>;
+  readonly texts: Readonly<Record<string, () => string | Promise<string>>>;
 
   constructor(value: unknown, texts: Negotiated['texts']) {
     this.value = value;
