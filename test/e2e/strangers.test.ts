@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { daemonPassword, startDaemon, stateFolder } from '../crash/daemon.ts';
+import type { Api } from '../support/api.ts';
 import { type Appliance, appliance, rootPassword } from '../support/appliance.ts';
 import { headOf, rootCredential } from '../support/raw.ts';
 
@@ -18,15 +21,17 @@ const MiB = 1024 * 1024;
 const path = '/api/v1.0/tasks/cronjob/';
 const basic = (password: string) => `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
 
+type Target = { readonly api: Pick<Api, 'url'> };
+
 /** A connection from an address of the loopback. */
-function open(to: Appliance, localAddress = '127.0.0.1'): Socket {
+function open(to: Target, localAddress = '127.0.0.1'): Socket {
   const socket = connect({ port: Number(new URL(to.api.url).port), host: '127.0.0.1', localAddress });
   socket.on('error', () => {});
   return socket;
 }
 
 /** The head of the answer to these bytes; an empty one when the connection ends without. */
-async function answerTo(to: Appliance, bytes: string, localAddress?: string): Promise<string> {
+async function answerTo(to: Target, bytes: string, localAddress?: string): Promise<string> {
   const socket = open(to, localAddress);
   socket.write(bytes);
   const answer = await Promise.race([
@@ -37,7 +42,7 @@ async function answerTo(to: Appliance, bytes: string, localAddress?: string): Pr
   return answer;
 }
 
-const login = (to: Appliance, password: string, localAddress: string) =>
+const login = (to: Target, password: string, localAddress: string) =>
   answerTo(to, headOf('GET', path, { authorization: basic(password) }), localAddress);
 
 async function until(condition: () => boolean, what: string): Promise<void> {
@@ -206,6 +211,50 @@ test('the owner logs in ahead of 1,000 wrong logins from other addresses, and ch
   assert.ok(performance.now() - start < 2000, `checks of callers who left went on for ${performance.now() - start} ms`);
   for (const status of statuses) assert.ok(['HTTP/1.1 401', 'HTTP/1.1 429'].includes(status), status);
 });
+
+test('the owner logs in within a second while 1,000 wrong logins arrive at a daemon of its own', async (t) => {
+  await using state = await stateFolder();
+  const daemon = await startDaemon(state.path);
+  const of = { api: daemon.api };
+  const storm: Socket[] = [];
+  try {
+    let answered = 0;
+    const guess = (index: number) => {
+      const socket = open(of, `127.0.1.${(index % 250) + 1}`);
+      socket.write(headOf('GET', path, { authorization: basic(`wrong ${index}`) }));
+      socket.on('data', () => {
+        answered += 1;
+        socket.destroy();
+        // As many go on to arrive, until the owner is in.
+        storm.push(guess(storm.length));
+      });
+      return socket;
+    };
+    for (let index = 0; index < 1000; index += 1) storm.push(guess(index));
+    await until(() => answered > 0, 'the storm has not begun');
+    const waits: { readonly clock: number; readonly used: number }[] = [];
+    for (const address of ['127.0.2.1', '127.0.2.2', '127.0.2.3']) {
+      const [used, clock] = [await processorTime(daemon.pid), performance.now()];
+      assert.match(await login(of, daemonPassword, address), /^HTTP\/1\.1 200 /);
+      waits.push({ clock: performance.now() - clock, used: (await processorTime(daemon.pid)) - used });
+    }
+    for (const { clock, used } of waits)
+      t.diagnostic(`the owner waited ${clock.toFixed(0)} ms, in which the daemon used ${used} ms of a processor`);
+    assert.ok(storm.length >= 1000);
+    // A busy machine makes the daemon wait for a processor, which is not its own doing.
+    assert.ok(Math.max(...waits.map(({ clock, used }) => Math.min(clock, used))) < 1000);
+  } finally {
+    for (const socket of storm) socket.destroy();
+    await daemon.end('SIGKILL');
+  }
+});
+
+/** Milliseconds of processor time that a process has used; Linux counts hundredths of a second. */
+async function processorTime(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const numbers = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(numbers[11]) + Number(numbers[12])) * 10;
+}
 
 test('a password of 10 kB is refused without the time of a check', async () => {
   const right = performance.now();
