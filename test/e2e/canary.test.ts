@@ -9,7 +9,8 @@ import type { RecordOf } from '../../src/engine/declare/resource.ts';
 import { isKeptResource } from '../../src/engine/engine.ts';
 import { rootPassword } from '../support/appliance.ts';
 import { furnished } from '../support/furnished.ts';
-import { preparations } from '../support/management.ts';
+import { withKey } from '../support/keys.ts';
+import { addressOf, operations, preparations } from '../support/management.ts';
 
 /** Values that must appear nowhere outside of the configuration and the files of the machine. */
 const secrets = new Map<string, string>();
@@ -35,7 +36,7 @@ function textsOf(value: unknown): readonly string[] {
   return [value, ...value.split('\n').filter((line) => !line.startsWith('-----'))].filter((text) => text.length >= 12);
 }
 
-test('no secret is in the debug archive, revisions, events, jobs or the log, and no raw line is in the archive', async () => {
+test('no secret is in the debug archive, revisions, events, jobs or the log, and no raw line is in the archive or shown to a reader', async () => {
   await using one = await furnished();
   const { engine, api } = one;
   const context = { actor: 'canary', request: 'canary' };
@@ -142,6 +143,18 @@ test('no secret is in the debug archive, revisions, events, jobs or the log, and
   assert.ok([...archive.keys()].some((name) => name.startsWith('machine/')));
   for (const [name, text] of others) assert.ok(text.length > 2, `${name}: nothing to look at`);
 
+  const { api: reader } = await withKey(one, { name: 'reader', role: 'read-only' });
+  const answers: (readonly [string, string])[] = [];
+  const read = async (path: string) => {
+    const { text } = await reader.get(path);
+    answers.push([`GET ${path} of a key without the right to secrets`, text]);
+  };
+  for (const { path, verbs } of catalogue)
+    if (!path.includes('{') && (verbs.includes('list') || verbs.includes('read'))) await read(`${path}/?limit=0`);
+  for (const operation of operations)
+    if (operation.method === 'GET' && operation.path !== 'events') await read(addressOf(operation));
+  for (const word of ['canary', 'echo', 'password']) await read(`/api/holdfast/v1/search?text=${word}&limit=1000`);
+
   const found = (texts: readonly (readonly [string, string])[], values: ReadonlyMap<string, string>) =>
     texts.flatMap(([where, text]) =>
       [...values]
@@ -150,4 +163,9 @@ test('no secret is in the debug archive, revisions, events, jobs or the log, and
     );
   assert.deepEqual(found([...inArchive, ...others], secrets), []);
   assert.deepEqual(found(inArchive, rawLines), []);
+  assert.ok(answers.length > 100);
+  assert.deepEqual(found(answers, secrets), []);
+  // Jobs have the output of commands, and the virtual host prints the command.
+  const withoutOutput = answers.filter(([where]) => !where.includes('/v1/jobs'));
+  assert.deepEqual(found(withoutOutput, rawLines), []);
 });
