@@ -207,7 +207,8 @@ export interface Webhooks {
   state(id: number): WebhookState | undefined;
   /** Posts a message that is no event, at once and once. If it is accepted, what failed is tried again. */
   test(id: number): Promise<Attempt>;
-  deadLetters(id: number): readonly DeadLetter[];
+  deadLetters(id: number): Iterable<DeadLetter>;
+  hasDeadLetter(id: number, number: number): boolean;
   /** Posts dead letters again, the oldest first, until one is not accepted; with a number only that one. */
   retry(id: number, number: number | undefined): Promise<Retried>;
   /** Forgets the dead letters, and that events were lost. */

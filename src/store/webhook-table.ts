@@ -4,6 +4,8 @@ import { isObject } from '../lib/json.ts';
 
 /** Dead letters of one webhook that are kept; the oldest are dropped. */
 const mostLetters = 10_000;
+/** Dead letters that are read at once. */
+const lettersAtOnce = 200;
 
 interface Access {
   prepare(sql: string): Database.Statement;
@@ -48,9 +50,22 @@ export class WebhookTable implements WebhookStore {
     });
   }
 
-  letters(webhook: number): readonly DeadLetter[] {
-    const rows = this.#store.prepare('SELECT * FROM dead_letters WHERE webhook = ? ORDER BY number').all(webhook);
-    return rows.filter(isObject).map(letterIn);
+  /** In pages: all of them at once would keep requests waiting. */
+  *letters(webhook: number): Generator<DeadLetter> {
+    const page = this.#store.prepare(
+      'SELECT * FROM dead_letters WHERE webhook = ? AND number > ? ORDER BY number LIMIT ?',
+    );
+    for (let last = -1; ; ) {
+      const found = page.all(webhook, last, lettersAtOnce).filter(isObject).map(letterIn);
+      yield* found;
+      if (found.length < lettersAtOnce) return;
+      last = found.at(-1)?.number ?? last;
+    }
+  }
+
+  hasLetter(webhook: number, number: number): boolean {
+    const found = this.#store.prepare('SELECT 1 FROM dead_letters WHERE webhook = ? AND number = ?');
+    return found.get(webhook, number) !== undefined;
   }
 
   countLetters(webhook: number): number {

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isObject } from '../../src/lib/json.ts';
 import { type Appliance, appliance } from '../support/appliance.ts';
+import { withKey } from '../support/keys.ts';
 import { startReceiver } from '../support/webhooks.ts';
 
 const root = '/api/holdfast/v1';
@@ -227,4 +228,12 @@ test('an address that is none, or that has a password, is refused', async () => 
   await using nas = await appliance();
   for (const url of ['receiver', 'ftp://127.0.0.1/', 'http://user:password@127.0.0.1/', 'http://127.0.0.1/#part', ''])
     assert.equal((await nas.api.post(hooks, { name: 'one', url })).status, 400, url);
+});
+
+test('a reader without the right to secrets sees the server of a webhook, not the rest of its address', async () => {
+  await using nas = await appliance();
+  const { path } = await made(nas, { name: 'chat', url: 'https://chat.example.org/hooks/the-password?key=more' });
+  const { api: reader } = await withKey(nas, { name: 'reader', role: 'read-only' });
+  assert.equal((await reader.expect(200, 'GET', path))['url'], 'https://chat.example.org');
+  assert.equal((await nas.api.expect(200, 'GET', path))['url'], 'https://chat.example.org/hooks/the-password?key=more');
 });

@@ -20366,7 +20366,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Address that events are posted to.
+             * @description Address that events are posted to. Without the right to read secrets, only its server: the rest may be a password.
              * @example example
              */
             url: string;
@@ -20439,7 +20439,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Address that events are posted to.
+             * @description Address that events are posted to. Without the right to read secrets, only its server: the rest may be a password.
              * @example example
              */
             url: string;

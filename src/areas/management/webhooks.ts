@@ -25,7 +25,9 @@ const overlap = 86_400_000;
 const members = {
   id: integerOf('Id of the webhook.'),
   name: stringOf('Name of the webhook.'),
-  url: stringOf('Address that events are posted to.'),
+  url: stringOf(
+    'Address that events are posted to. Without the right to read secrets, only its server: the rest may be a password.',
+  ),
   kind: stringOf('Name or beginning of the names of its events; empty for all.'),
   resource: stringOf('Resource or record that its events are about; empty for all.'),
   give_up_after: integerOf('Hours after which an event that is not accepted goes to the dead letters.'),
@@ -169,7 +171,7 @@ export const webhooks = section('webhooks', 'Addresses to which events are poste
       }),
     ),
     list: { key: ['number'] },
-    run: (call) => call.webhooks.deadLetters(found(call, call.params.id).id).map(letter),
+    run: (call) => lettersOf(call.webhooks.deadLetters(found(call, call.params.id).id)),
   }),
   operation({
     method: 'POST',
@@ -188,7 +190,7 @@ export const webhooks = section('webhooks', 'Addresses to which events are poste
       const { webhooks: posts, operations, body } = call;
       const { id, name } = found(call, call.params.id);
       const { number } = body;
-      if (number !== undefined && !posts.deadLetters(id).some((one) => one.number === number))
+      if (number !== undefined && !posts.hasDeadLetter(id, number))
         throw refused(
           `The event ${number} is no dead letter of the webhook ${name}; GET webhooks/${id}/dead lists them.`,
         );
@@ -213,7 +215,7 @@ export const webhooks = section('webhooks', 'Addresses to which events are poste
   }),
 ]);
 
-type Call = Pick<OperationCall, 'operations' | 'webhooks'>;
+type Call = Pick<OperationCall, 'operations' | 'webhooks' | 'context'>;
 
 function found({ operations }: Call, id: number): Webhook {
   const one = operations.world.view.get(webhook, id);
@@ -223,15 +225,20 @@ function found({ operations }: Call, id: number): Webhook {
 
 function shown(
   { secret: _, former_secret: _former, former_until: _until, since, ...rest }: Webhook,
-  { webhooks: all }: Call,
+  { webhooks: all, context: { access } }: Call,
 ) {
   const state = all.state(rest.id);
   return {
     ...rest,
+    url: access?.readsSecrets === false ? (URL.parse(rest.url)?.origin ?? '') : rest.url,
     last: state?.cursor ?? since,
     ...attemptsOf(state),
     dead_letters: state?.deadLetters ?? 0,
   };
+}
+
+function* lettersOf(all: Iterable<DeadLetter>) {
+  for (const one of all) yield letter(one);
 }
 
 const letter = ({ givenUp, number, at, name, payload, problem }: DeadLetter) => ({

@@ -94,17 +94,22 @@ export class Deliveries implements Webhooks {
     return attempt;
   }
 
-  deadLetters(id: number): readonly DeadLetter[] {
+  deadLetters(id: number): Iterable<DeadLetter> {
     return this.#parts.store.letters(id);
+  }
+
+  hasDeadLetter(id: number, number: number): boolean {
+    return this.#parts.store.hasLetter(id, number);
   }
 
   async retry(id: number, number: number | undefined): Promise<Retried> {
     const { store } = this.#parts;
     const record = this.#record(id);
-    const letters = store.letters(id).filter((letter) => number === undefined || letter.number === number);
     let count = 0;
     let problem = '';
-    for (const letter of letters.slice(0, mostRetried)) {
+    for (const letter of store.letters(id)) {
+      if (count === mostRetried) break;
+      if (number !== undefined && letter.number !== number) continue;
       const attempt = await this.#outbox.attempt(record, messageOfEvent(letter));
       problem = attempt.problem;
       if (!attempt.accepted) break;

@@ -29,7 +29,8 @@ export interface WebhookStore {
   /** Stores the progress, and an event that was given up, in one commit. */
   putProgress(webhook: number, progress: Progress, letter?: DeadLetter): void;
   /** The oldest first. */
-  letters(webhook: number): readonly DeadLetter[];
+  letters(webhook: number): Iterable<DeadLetter>;
+  hasLetter(webhook: number, number: number): boolean;
   countLetters(webhook: number): number;
   /** Removes one, or all of them. */
   removeLetters(webhook: number, number?: number): void;
