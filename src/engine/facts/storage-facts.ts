@@ -182,12 +182,21 @@ export class StorageLooks {
     const old = this.#storage;
     const wholePools = new Map(pools.map((pool) => [pool.name, pool]));
     const wholeDatasets = new Map(datasets.map((one) => [one.name, one]));
+    for (const one of this.#hidden(pools, datasets)) wholeDatasets.set(one.name, one);
     this.#dropRemoved(mark, wholeDatasets);
     keepNewer(this.#poolMarks, mark, wholePools, old.pools);
     keepNewer(this.#marks, mark, wholeDatasets, this.#datasets);
     this.#whole = mark;
     const seen = datasets.filter((one) => wholeDatasets.get(one.name) === one);
     this.#keep(inOrder(wholePools), inOrder(wholeDatasets), seen, listed);
+  }
+
+  /** The datasets of suspended pools, which ZFS leaves out of its list until it can read the pool again. */
+  #hidden(pools: readonly Pool[], found: readonly Dataset[]): readonly Dataset[] {
+    const suspended = pools.filter(
+      ({ health, name }) => health === 'SUSPENDED' && !found.some((one) => one.name === name),
+    );
+    return [...this.#datasets.values()].filter((one) => suspended.some(({ name }) => isWithin(one.name, name)));
   }
 
   async #lookAt(subjects: readonly ZfsSubject[]): Promise<void> {

@@ -9,6 +9,10 @@ import { HostError } from '../ports/index.ts';
 /** Receives the groups of the pattern, and the names that ZFS lists on the lines after its sentence. */
 type Explain = (found: readonly string[], listed: readonly string[]) => string;
 
+/** What to do about a pool that ZFS has suspended. */
+export const suspendedSentence = (pool: string) =>
+  `The pool ${pool} is suspended, because it lost disks that it needs. Connect them again, then run zpool clear ${pool}.`;
+
 const known: readonly (readonly [pattern: RegExp, explain: Explain])[] = [
   // Names
   [
@@ -52,6 +56,7 @@ const known: readonly (readonly [pattern: RegExp, explain: Explain])[] = [
     /: (?:pool already exists|a pool with that name already exists)/,
     () => 'A pool of this name is imported already. Choose another name, or export that one.',
   ],
+  [/^cannot \w+ '([^'/@]+)[^']*': pool I\/O is currently suspended/, ([pool = '']) => suspendedSentence(pool)],
   // Settings
   [
     /'(\w+)' must be one of '(.+)'/,

@@ -69,6 +69,22 @@ test('a look at a dataset lists only the dataset and its parents', async (t) => 
   assert.deepEqual(snapshotsIn(looks), ['tank/a/b@monday']);
 });
 
+test('datasets of a suspended pool, which ZFS does not list, stay with their snapshots', async (t) => {
+  const { zfs, watched, looks } = await machineWithPool(t);
+  await zfs.createDataset('tank/a');
+  await zfs.createSnapshot('tank/a@monday');
+  await looks.renewAll();
+  const pools = await zfs.pools();
+  watched.pools = async () => pools.map((pool) => ({ ...pool, health: 'SUSPENDED' }));
+  watched.datasets = async () => [];
+  await looks.renewAll();
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/a']);
+  assert.deepEqual(snapshotsIn(looks), ['tank/a@monday']);
+  watched.pools = async () => pools;
+  await looks.renewAll();
+  assert.deepEqual(namesIn(looks), []);
+});
+
 test('a removed dataset is removed together with its children', async (t) => {
   const { zfs, looks } = await machineWithPool(t);
   for (const name of ['tank/a', 'tank/a/b', 'tank/ab']) await zfs.createDataset(name);

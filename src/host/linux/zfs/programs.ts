@@ -1,11 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isWithin } from '../../../lib/path.ts';
 import type { Outcome } from '../../ports/commands.ts';
+import { HostError } from '../../ports/index.ts';
+import { suspendedSentence } from '../../shared/zfs-messages.ts';
 import { poolOfRoot } from '../devices.ts';
-import { expectSuccess, messageOfProgram, type Runner } from '../runner.ts';
+import { expectSuccess, messageOfProgram, type Runner, type RunOptions } from '../runner.ts';
+import { suspendedPool } from './suspension.ts';
 
 /** Creating, importing and exporting a pool of many disks takes long. */
 const patience = 15 * 60_000;
+
+/** Milliseconds between looks whether a pool that a program waits for is suspended. */
+const suspensionLooks = 3000;
 
 /**
  * Milliseconds between tries while something is busy, until udev has probed new devices and the last client has ended.
@@ -21,12 +27,30 @@ export class Programs {
   }
 
   run(...argv: readonly string[]): Promise<Outcome> {
-    return this.#runner.run(argv, { timeout: patience });
+    return this.#run(argv, {});
   }
 
   /** Runs a program that reads a key. */
   runWithKey(key: string, ...argv: readonly string[]): Promise<Outcome> {
-    return this.#runner.run(argv, { timeout: patience, input: `${key}\n` });
+    return this.#run(argv, { input: `${key}\n` });
+  }
+
+  /** A program waits for a suspended pool without end, and so would all that waits for the program. */
+  async #run(argv: readonly string[], options: Pick<RunOptions, 'input'>): Promise<Outcome> {
+    const ending = new AbortController();
+    let suspended: string | undefined;
+    const looks = setInterval(async () => {
+      suspended = await suspendedPool(argv);
+      if (suspended !== undefined) ending.abort();
+    }, suspensionLooks);
+    looks.unref();
+    try {
+      const outcome = await this.#runner.run(argv, { ...options, timeout: patience, signal: ending.signal });
+      if (suspended === undefined || outcome.status === 0) return outcome;
+    } finally {
+      clearInterval(looks);
+    }
+    throw new HostError(suspendedSentence(suspended));
   }
 
   async do(...argv: readonly string[]): Promise<Outcome> {
