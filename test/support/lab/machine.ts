@@ -17,8 +17,6 @@ export interface MachineOptions {
   /** Number of empty data disks, `/dev/ubdc` and following. */
   readonly disks?: number;
   readonly diskSize?: string;
-  /** Folders for the files of the first disks, which are with the machine otherwise. */
-  readonly diskFolders?: readonly string[];
   /** MiB. */
   readonly memory?: number;
   /** Its networks, with one interface each: `vec0` on the first. */
@@ -311,7 +309,7 @@ async function umlWords(
   kernelWords: readonly string[],
 ): Promise<readonly [string, ...string[]]> {
   const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({
-    file: join(options.diskFolders?.[index] ?? folder, `disk${index}`),
+    file: join(folder, `disk${index}`),
     device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}`,
   }));
   for (const { file } of disks) {
