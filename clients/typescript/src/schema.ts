@@ -23313,7 +23313,7 @@ export interface components {
              * @example disk-fails
              * @enum {string}
              */
-            kind: "disk-fails" | "disk-degraded" | "read-errors" | "write-errors" | "checksum-errors" | "smart-failure" | "bad-sectors" | "temperature" | "wear" | "self-test-age" | "pool-usage" | "scrub-age" | "slow-resilver" | "service-fails" | "replication" | "system-usage" | "clock" | "memory" | "updates";
+            kind: "disk-fails" | "disk-degraded" | "read-errors" | "write-errors" | "checksum-errors" | "standby" | "smart-failure" | "bad-sectors" | "temperature" | "wear" | "self-test-age" | "pool-usage" | "scrub-age" | "slow-resilver" | "service-fails" | "replication" | "system-usage" | "clock" | "memory" | "updates";
             /**
              * @description Name of the disk, the volume or the systemd unit; empty for a fault of the whole machine.
              * @example example
@@ -44548,7 +44548,7 @@ export interface operations {
                      * @example disk-fails
                      * @enum {unknown}
                      */
-                    kind: "disk-fails" | "disk-degraded" | "read-errors" | "write-errors" | "checksum-errors" | "smart-failure" | "bad-sectors" | "temperature" | "wear" | "self-test-age" | "pool-usage" | "scrub-age" | "slow-resilver" | "service-fails" | "replication" | "system-usage" | "clock" | "memory" | "updates";
+                    kind: "disk-fails" | "disk-degraded" | "read-errors" | "write-errors" | "checksum-errors" | "standby" | "smart-failure" | "bad-sectors" | "temperature" | "wear" | "self-test-age" | "pool-usage" | "scrub-age" | "slow-resilver" | "service-fails" | "replication" | "system-usage" | "clock" | "memory" | "updates";
                     /**
                      * Target
                      * @description Name of the disk, such as ada0, of the volume, or of the systemd unit, such as smbd; empty for the machine.
