@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { messageOf } from '../../lib/text.ts';
 import { isPermissionOrder, permissionsWord, setPermissionsBelow } from './permissions.ts';
 import { type Report, readOrder, type StartOrder } from './protocol.ts';
+import { isRestoreOrder, restoreBelow, restoreWord } from './restore.ts';
 import { carry, isTransferOrder, transferWord } from './transfer.ts';
 
 /** Milliseconds between SIGTERM and SIGKILL. */
@@ -28,6 +29,7 @@ const running = new Map<number, (cut?: 'time' | 'size') => void>();
 const operations: Readonly<Record<string, (order: unknown, report: (count: number) => void) => Promise<void>>> = {
   [permissionsWord]: async (order, report) =>
     isPermissionOrder(order) ? setPermissionsBelow(order, report) : refuseOrder(),
+  [restoreWord]: async (order, report) => (isRestoreOrder(order) ? restoreBelow(order, report) : refuseOrder()),
   [transferWord]: async (order, report) => (isTransferOrder(order) ? carry(order, report) : refuseOrder()),
 };
 

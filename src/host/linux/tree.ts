@@ -30,6 +30,7 @@ import {
   isExposed,
   isListed,
   type Permissions,
+  type RestoreOptions,
   tooMany,
   type Within,
 } from '../ports/files.ts';
@@ -38,7 +39,8 @@ import { copyFileOrLink } from './copy.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
 import { give, type PermissionOrder, permissionsWord } from './permissions.ts';
 import { readPrivateFile, removePrivateFile, writePrivateFile } from './private-files.ts';
-import { expectSuccess, helperEntry, type Runner } from './runner.ts';
+import { type RestoreOrder, restoreWord } from './restore.ts';
+import { endedBySignal, expectSuccess, helperEntry, type Runner, type RunOptions } from './runner.ts';
 import { type Border, byHandle, walk } from './walk.ts';
 
 const mostLinks = 40;
@@ -150,6 +152,30 @@ export class Tree implements Files {
       );
     } catch (error) {
       throw hostError(`cannot copy ${path} to ${to}`, error);
+    }
+  }
+
+  async restore(path: string, to: string, { within, replaces, signal, told }: RestoreOptions): Promise<void> {
+    const what = `cannot restore ${path} to ${to}`;
+    const [from, target] = [partsBelow(path, within, what), partsBelow(to, within, what)];
+    const argv = [process.execPath, helperEntry(), restoreWord];
+    const run = async (clears: boolean, options: RunOptions) => {
+      const order: RestoreOrder = { border: await this.#border(within), from, to: target, replaces, clears };
+      const limits = { input: JSON.stringify(order), timeout: Number.POSITIVE_INFINITY };
+      return await this.#runner.run(argv, { ...options, ...limits });
+    };
+    try {
+      const outcome = await run(false, {
+        heard: (line) => told?.(Number(line)),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      if (outcome.status === endedBySignal) {
+        await run(true, {});
+        throw new HostError('aborted');
+      }
+      expectSuccess(outcome, argv);
+    } catch (error) {
+      throw hostError(what, error);
     }
   }
 

@@ -33,6 +33,14 @@ export interface Files {
    */
   copy(path: string, to: string, options: { readonly isPrivate: boolean }): Promise<boolean>;
 
+  /**
+   * Copies the file, link or folder at `path` with all that is below, with owner, permissions, times and extended
+   * attributes, to `to`, whose folder must exist. Refuses links on both paths below `within`, and copies those that are
+   * in the folder as links. What is at `to` is refused, or with `replaces` goes in the moment in which the copy is
+   * complete. A failure leaves it as it was, and an aborted copy too.
+   */
+  restore(path: string, to: string, options: RestoreOptions): Promise<void>;
+
   /** Writes `content` to a temporary file for a checker to read, and returns its path. The caller discards it. */
   stage(path: string, content: string, encoding?: Encoding): Promise<string>;
   discard(staged: string): Promise<void>;
@@ -104,6 +112,14 @@ export interface Within {
   readonly within: string;
   /** Whether links that stay within the folder are followed, as where all of the folder belongs to one jail. */
   readonly links?: 'followed';
+}
+
+export interface RestoreOptions {
+  readonly within: string;
+  readonly replaces: boolean;
+  readonly signal?: AbortSignal;
+  /** Called from time to time with the number of files and folders that have been copied. */
+  readonly told?: (copied: number) => void;
 }
 
 export interface EntriesOptions {

@@ -28,10 +28,13 @@ import {
   isExposed,
   isListed,
   type Permissions,
+  type RestoreOptions,
   tooMany,
   type Within,
 } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
+import { snapshotsFolder } from '../ports/zfs.ts';
+import { copyEntry } from './sparse.ts';
 import { codeOf, hostError, replaceFile } from './state.ts';
 import { lookAt, type Tree, withParents } from './tree.ts';
 
@@ -43,6 +46,7 @@ export class VirtualFiles implements Files {
   readonly #tree: Tree;
   readonly #staged: string;
   readonly #isMounted: (path: string) => boolean;
+  readonly #inSnapshot: (path: string) => string | undefined;
   readonly #writeProblem: (path: string, more: number) => string | undefined;
   #count = 0;
 
@@ -51,12 +55,14 @@ export class VirtualFiles implements Files {
     options: {
       staged: string;
       isMounted: (path: string) => boolean;
+      inSnapshot: (path: string) => string | undefined;
       writeProblem: (path: string, more: number) => string | undefined;
     },
   ) {
     this.#tree = tree;
     this.#staged = options.staged;
     this.#isMounted = options.isMounted;
+    this.#inSnapshot = options.inSnapshot;
     this.#writeProblem = options.writeProblem;
     // Removes staged files that a killed process left behind.
     mkdirSync(this.#staged, { recursive: true });
@@ -156,6 +162,37 @@ export class VirtualFiles implements Files {
       return true;
     } catch (error) {
       throw hostError(`cannot copy ${path} to ${to}`, error);
+    }
+  }
+
+  async restore(path: string, to: string, { within, replaces, told }: RestoreOptions): Promise<void> {
+    const aside = this.#aside(to);
+    try {
+      const from = this.#locationWithin(path, { within }, { follow: false });
+      const location = this.#locationWithin(to, { within }, { follow: false });
+      const found = lookAt(from);
+      if (found === undefined) throw new HostError(`there is no ${lastElement(path)}`);
+      if (!replaces && lookAt(location) !== undefined) throw new HostError(`${lastElement(to)} exists`);
+      if (!lookAt(dirname(location))?.isDirectory())
+        throw new HostError(`there is no ${lastElement(dirname(location))}`);
+      this.#mayWrite(location, found.isFile() ? found.size : 0);
+      await copyEntry(from, aside);
+      // The copy let other requests run, and the rest does not.
+      const before = lookAt(location);
+      if (!replaces && before !== undefined) throw new HostError(`${lastElement(to)} exists`);
+      const former = `${aside}.former`;
+      if (before !== undefined) renameSync(location, former);
+      try {
+        renameSync(aside, location);
+      } catch (error) {
+        if (before !== undefined) renameSync(former, location);
+        throw error;
+      }
+      rmSync(former, { recursive: true, force: true });
+      told?.(1);
+    } catch (error) {
+      rmSync(aside, { recursive: true, force: true });
+      throw hostError(`cannot restore ${path} to ${to}`, error);
     }
   }
 
@@ -404,11 +441,21 @@ export class VirtualFiles implements Files {
 
   /** The real path of a file. Refuses links on the path below `within`, or with `followed` those that lead out of it. */
   #locationWithin(path: string, { within, links }: Within, options: { follow: boolean }): string {
+    const snapshot = this.#inSnapshot(normalPath(path));
+    if (snapshot !== undefined) return this.#withoutLinksInSnapshot(path, snapshot);
     const border = this.#tree.locate(within);
     const location = this.#tree.locate(normalPath(path), options);
     if (!isWithin(location, border)) throw new HostError(`it is not in ${within}`);
     if (links !== 'followed' && location !== join(border, normalPath(path).slice(normalPath(within).length)))
       throw new HostError(`${path} contains a link`);
+    return location;
+  }
+
+  /** The files of snapshots are outside the tree, so links on the way are looked for here. */
+  #withoutLinksInSnapshot(path: string, location: string): string {
+    const [, below = ''] = normalPath(path).split(`/${snapshotsFolder}/`);
+    for (let at = dirname(location), left = below.split('/').length - 2; left > 0; at = dirname(at), left -= 1)
+      if (lookAt(at)?.isSymbolicLink()) throw new HostError(`${path} contains a link`);
     return location;
   }
 

@@ -133,6 +133,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     files: new VirtualFiles(tree, {
       staged,
       isMounted: (path) => zfs.isMounted(path),
+      inSnapshot: (path) => zfs.inSnapshot(path),
       writeProblem: (path, more) => zfs.writeProblem(path, more),
     }),
     jails,

@@ -1,6 +1,8 @@
 import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { HostError } from '../ports/index.ts';
+import type { Difference } from '../ports/zfs.ts';
+import { differencesOf } from './differences.ts';
 import { copyTree } from './sparse.ts';
 import { hostError } from './state.ts';
 import { lookAt, type Tree } from './tree.ts';
@@ -95,6 +97,18 @@ export class Mounts {
   async seed(dataset: string, snapshot: string): Promise<void> {
     const kept = join(this.#snapshots, snapshot);
     if (lookAt(kept) !== undefined) await copyTree(kept, join(this.#away, dataset));
+  }
+
+  /** What differs between the files of a snapshot and those of a later one, or without one those of the dataset. */
+  compare(table: MountTable, dataset: string, snapshot: string, later: string | undefined): Promise<Difference[]> {
+    const before = this.folderOfSnapshot(snapshot);
+    const after = later === undefined ? this.#locationOf(table, dataset) : this.folderOfSnapshot(later);
+    return differencesOf(before, after ?? before, this.#others(table, dataset));
+  }
+
+  /** The real path of the files of a snapshot. */
+  folderOfSnapshot(guid: string): string {
+    return join(this.#snapshots, guid);
   }
 
   forgetSnapshot(guid: string): void {

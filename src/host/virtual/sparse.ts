@@ -1,4 +1,4 @@
-import { constants, type Dirent } from 'node:fs';
+import { constants } from 'node:fs';
 import { chmod, copyFile, type FileHandle, lstat, mkdir, open, readdir, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -57,12 +57,14 @@ async function copyChunks(source: FileHandle, target: FileHandle, size: number):
  */
 export async function copyTree(from: string, to: string, without: ReadonlySet<string> = new Set()): Promise<void> {
   if ((await mkdir(to, { recursive: true })) !== undefined) await chmod(to, (await lstat(from)).mode);
-  const copy = async (entry: Dirent): Promise<void> => {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (without.has(source)) return;
-    if (entry.isDirectory()) await copyTree(source, target, without);
-    else if (entry.isSymbolicLink()) await symlink(await readlink(source), target);
-    else if (entry.isFile()) await copySparse(source, target);
-  };
-  for (const entry of await readdir(from, { withFileTypes: true })) await copy(entry);
+  for (const name of await readdir(from)) await copyEntry(join(from, name), join(to, name), without);
+}
+
+/** Copies a file, a link or a folder with all in it. */
+export async function copyEntry(from: string, to: string, without: ReadonlySet<string> = new Set()): Promise<void> {
+  if (without.has(from)) return;
+  const found = await lstat(from);
+  if (found.isDirectory()) await copyTree(from, to, without);
+  else if (found.isSymbolicLink()) await symlink(await readlink(from), to);
+  else if (found.isFile()) await copySparse(from, to);
 }

@@ -58,6 +58,36 @@ export function describeFiles(hosts: readonly HostUnderTest[]): void {
         for (const name of ['new/deep', 'new']) await files.removeEmptyFolder(`${folder}/${name}`);
       });
 
+      test('a file and a folder are restored with all in it, and what is there only goes when that is asked', async (t) => {
+        const { files, folder } = await place(t);
+        await files.write(`${folder}/old/a`, 'first', { mode: 0o640 });
+        await files.write(`${folder}/old/deep/b`, 'second');
+        await files.write(`${folder}/new/a`, 'other');
+        const options = { within: '/etc', replaces: false };
+        const restore = (from: string, to: string, more = {}) =>
+          files.restore(`${folder}/${from}`, `${folder}/${to}`, { ...options, ...more });
+        await restore('old', 'back');
+        assert.equal(await files.read(`${folder}/back/a`), 'first');
+        assert.equal(await files.mode(`${folder}/back/a`), 0o640);
+        assert.equal(await files.read(`${folder}/back/deep/b`), 'second');
+        await refused(restore('old/a', 'new/a'), /cannot restore .*old\/a to .*new\/a: .*a exists/);
+        assert.equal(await files.read(`${folder}/new/a`), 'other');
+        await restore('old/a', 'new/a', { replaces: true });
+        assert.equal(await files.read(`${folder}/new/a`), 'first');
+        await restore('old', 'new', { replaces: true });
+        assert.equal(await files.read(`${folder}/new/deep/b`), 'second');
+        await restore('old/a', 'new/deep', { replaces: true });
+        assert.equal(await files.read(`${folder}/new/deep`), 'first');
+        await refused(restore('old/none', 'new/none'), /there is no none/);
+        await refused(restore('old/a', 'none/a'), /there is no none/);
+        await refused(restore('old/a', 'back/a', { within: `${folder}/old` }), /cannot restore/);
+        assert.deepEqual(await files.beginning(`${folder}/new/`), [`${folder}/new/a`, `${folder}/new/deep`]);
+        for (const path of ['old/a', 'old/deep/b', 'new/a', 'new/deep', 'back/a', 'back/deep/b'])
+          await files.remove(`${folder}/${path}`);
+        for (const path of ['old/deep', 'old', 'new', 'back/deep', 'back'])
+          await files.removeEmptyFolder(`${folder}/${path}`);
+      });
+
       test('reading a missing file returns nothing', async (t) => {
         const { files, folder } = await place(t);
         assert.equal(await files.read(`${folder}/none`), undefined);

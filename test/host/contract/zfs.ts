@@ -1005,6 +1005,64 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await host.files.read(`/mnt/${pool}/child/file`), 'of the child');
       });
 
+      test('what differs between two snapshots, and since the last, is listed by file', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        const at = (path: string) => `/mnt/${pool}/${path}`;
+        const changes = async (to: string | undefined, most = 100) => {
+          const { found, isWhole } = await host.zfs.differences(`${pool}@one`, to, { most });
+          const lines = found.filter(({ kind }) => kind === 'file').map(({ change, path }) => `${change} ${path}`);
+          return { lines: lines.sort(), isWhole };
+        };
+        await host.files.write(at('kept'), 'same');
+        await host.files.write(at('changed'), 'old');
+        await host.files.write(at('deep/gone'), 'text');
+        await host.zfs.createSnapshot(`${pool}@one`);
+        await host.files.write(at('changed'), 'another');
+        await host.files.remove(at('deep/gone'));
+        await host.files.write(at('new with ü \\ and blank'), 'x');
+        await host.zfs.createSnapshot(`${pool}@two`);
+        await host.files.write(at('later'), 'x');
+        const changed = (lines: readonly string[]) =>
+          // A file that is written anew has another number: ZFS may list it as two.
+          lines.filter((line) => !/^(added|removed) changed$/.test(line));
+        const inTwo = await changes(`${pool}@two`);
+        assert.equal(inTwo.isWhole, true);
+        assert.ok(
+          inTwo.lines.some((line) => / changed$/.test(line)),
+          inTwo.lines.join(),
+        );
+        assert.deepEqual(changed(inTwo.lines.filter((line) => line !== 'changed changed')), [
+          'added new with ü \\ and blank',
+          'removed deep/gone',
+        ]);
+        const now = await changes(undefined);
+        assert.ok(now.lines.includes('added later'), now.lines.join());
+        assert.equal((await changes(`${pool}@two`, 1)).isWhole, false);
+        await refused(host.zfs.differences(`${pool}@two`, `${pool}@one`, { most: 10 }), /./);
+        await refused(host.zfs.differences(`${pool}@none`, undefined, { most: 10 }), /does not exist/);
+      });
+
+      test('a file of a snapshot is listed and restored by the path of its folder', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        const inside = `/mnt/${pool}/.zfs/snapshot/one`;
+        await host.files.write(`/mnt/${pool}/deep/file`, 'old');
+        await host.zfs.createSnapshot(`${pool}@one`);
+        await host.files.write(`/mnt/${pool}/deep/file`, 'new');
+        const listed = await host.files.entries(inside, { within: '/mnt', foldersOnly: false, most: 10 });
+        assert.deepEqual(
+          listed.map(({ name, kind }) => `${kind} ${name}`),
+          ['folder deep'],
+        );
+        const options = { within: '/mnt', replaces: true };
+        await host.files.restore(`${inside}/deep/file`, `/mnt/${pool}/deep/file`, options);
+        assert.equal(await host.files.read(`/mnt/${pool}/deep/file`), 'old');
+        await host.files.restore(`${inside}/deep`, `/mnt/${pool}/copy`, { ...options, replaces: false });
+        assert.equal(await host.files.read(`/mnt/${pool}/copy/file`), 'old');
+        await refused(host.files.restore(`${inside}/none`, `/mnt/${pool}/x`, options), /there is no none/);
+      });
+
       test('a rollback past newer snapshots needs force, and destroys them', async (t) => {
         const host = await start(t);
         const pool = await poolOn(host, t);

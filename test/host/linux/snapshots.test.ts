@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hdparmArgv, readAbilities } from '../../../src/host/linux/disks-read.ts';
 import { readDatasets } from '../../../src/host/linux/zfs/read-datasets.ts';
+import { readDifference } from '../../../src/host/linux/zfs/read-differences.ts';
 import { readSnapshots } from '../../../src/host/linux/zfs/read-snapshots.ts';
 import { standbyCode } from '../../../src/lib/disk.ts';
 
@@ -55,6 +56,30 @@ describe('snapshots', () => {
   test('while the second of the last change is recent, every look gives another stamp', () => {
     assert.notEqual(stamp({}, 1, 1000.5), stamp({}, 2, 1001));
     assert.equal(stamp({}, 3, 1003.5), stamp({}, 4, 1004));
+  });
+});
+
+describe('differences', () => {
+  const read = (line: string) => readDifference(line, '/mnt/tank');
+
+  test('a line is a change of a file, with its path in the dataset', () => {
+    assert.deepEqual(read('M\t/\t/mnt/tank/'), { change: 'changed', kind: 'folder', path: '' });
+    assert.deepEqual(read('-\tF\t/mnt/tank/a/b'), { change: 'removed', kind: 'file', path: 'a/b' });
+    assert.deepEqual(read('+\t@\t/mnt/tank/link'), { change: 'added', kind: 'link', path: 'link' });
+    assert.deepEqual(read('+\t|\t/mnt/tank/pipe'), { change: 'added', kind: 'other', path: 'pipe' });
+    assert.deepEqual(read('M\tF\t/mnt/tank/both\t(+1)'), { change: 'changed', kind: 'file', path: 'both' });
+    assert.deepEqual(read('R\tF\t/mnt/tank/a\t/mnt/tank/b'), {
+      change: 'renamed',
+      kind: 'file',
+      path: 'a',
+      to: 'b',
+    });
+    assert.equal(read(''), undefined);
+  });
+
+  test('bytes that ZFS escapes are read back, also those of a letter of several bytes', () => {
+    assert.equal(read('+\tF\t/mnt/tank/a\\0040b\\0303\\0274\\0134')?.path, 'a bü\\');
+    assert.equal(read('+\tF\t/mnt/tank/a\\0011b\\0012')?.path, 'a\tb\n');
   });
 });
 

@@ -241,4 +241,41 @@ describe('a copy', () => {
     assert.equal(statSync(`${root}/etc/resolv.conf`).mtimeMs, 1_000_000_000);
     assert.deepEqual(readdirSync(`${root}/etc`).toSorted(), ['a', 'resolv.conf']);
   });
+
+  test('a restore follows no link, copies links as links, and refuses a folder of others in its way', async (t) => {
+    const { tree, root } = treeFor(t);
+    for (const folder of ['mnt/a/old', 'mnt/a/new', 'outside']) mkdirSync(`${root}/${folder}`, { recursive: true });
+    writeFileSync(`${root}/outside/secret`, 'secret');
+    symlinkSync('../../../outside', `${root}/mnt/a/old/out`);
+    symlinkSync('../../outside', `${root}/mnt/a/away`);
+    const restore = (from: string, to: string) => tree.restore(from, to, { within: '/mnt', replaces: true });
+    await restore('/mnt/a/old', '/mnt/a/new/copy');
+    assert.equal(readlinkSync(`${root}/mnt/a/new/copy/out`), '../../../outside');
+    await restore('/mnt/a/old/out', '/mnt/a/new/out');
+    assert.equal(readlinkSync(`${root}/mnt/a/new/out`), '../../../outside');
+    await refused(restore('/mnt/a/old/out/secret', '/mnt/a/new/x'), /out is a link/);
+    await refused(restore('/mnt/a/old', '/mnt/a/away/x'), /away is a link/);
+    assert.deepEqual(readdirSync(`${root}/outside`), ['secret']);
+    mkdirSync(`${root}/mnt/a/new/.holdfast-restore`, { mode: 0o755 });
+    writeFileSync(`${root}/mnt/a/new/.holdfast-restore/copied`, 'of somebody');
+    await refused(restore('/mnt/a/old', '/mnt/a/new/y'), /\.holdfast-restore is in the way/);
+    assert.equal(readFileSync(`${root}/mnt/a/new/.holdfast-restore/copied`, 'utf8'), 'of somebody');
+  });
+
+  test('a restore goes on where one was killed, and one that is aborted leaves nothing', async (t) => {
+    const { tree, root } = treeFor(t);
+    mkdirSync(`${root}/mnt/old`, { recursive: true });
+    writeFileSync(`${root}/mnt/old/a`, 'text');
+    mkdirSync(`${root}/mnt/.holdfast-restore`, { mode: 0o700 });
+    mkdirSync(`${root}/mnt/.holdfast-restore/copied/half`, { recursive: true });
+    await tree.restore('/mnt/old', '/mnt/new', { within: '/mnt', replaces: false });
+    assert.deepEqual(readdirSync(`${root}/mnt`), ['new', 'old']);
+    assert.deepEqual(readdirSync(`${root}/mnt/new`), ['a']);
+    const signal = AbortSignal.abort();
+    await refused(
+      tree.restore('/mnt/old', '/mnt/other', { within: '/mnt', replaces: false, signal }),
+      /cannot restore .*: aborted/,
+    );
+    assert.deepEqual(readdirSync(`${root}/mnt`), ['new', 'old']);
+  });
 });

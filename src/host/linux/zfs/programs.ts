@@ -30,6 +30,11 @@ export class Programs {
     return this.#run(argv, {});
   }
 
+  /** Runs a program of which only each line counts, until the signal fires. Output of any length is no failure. */
+  heard(argv: readonly string[], line: (line: string) => void, signal: AbortSignal): Promise<Outcome> {
+    return this.#runner.run(argv, { timeout: patience, keep: 4096, heard: line, signal });
+  }
+
   /** Runs a program that reads a key. */
   runWithKey(key: string, ...argv: readonly string[]): Promise<Outcome> {
     return this.#run(argv, { input: `${key}\n` });

@@ -1,7 +1,8 @@
 import { HostError } from '../../ports/index.ts';
-import { type Hold, isInBin, type Snapshot, type Snapshots, taskProperty } from '../../ports/zfs.ts';
+import { type Difference, type Hold, isInBin, type Snapshot, type Snapshots, taskProperty } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
 import { isGone, ofSystem, type Programs } from './programs.ts';
+import { readDifference } from './read-differences.ts';
 import { readHolds, readSnapshots, snapshotColumns } from './read-snapshots.ts';
 import { volumeDevice } from './volume-device.ts';
 
@@ -64,6 +65,32 @@ export function linuxSnapshots(programs: Programs): Snapshots {
 
     async rollback(snapshot: string, { force = false }: { force?: boolean } = {}): Promise<void> {
       await programs.patiently('zfs', 'rollback', ...(force ? ['-r'] : []), '--', snapshot);
+    },
+
+    async differences(from, to, { most, signal }) {
+      const dataset = from.split('@')[0] ?? from;
+      const mounted = await programs.do('zfs', 'list', '-H', '-o', 'mountpoint', '--', dataset);
+      const mountpoint = mounted.stdout.trim();
+      const found: Difference[] = [];
+      let isWhole = true;
+      const enough = new AbortController();
+      const argv = ['zfs', 'diff', '-FH', '--', from, ...(to === undefined ? [] : [to])];
+      const outcome = await programs.heard(
+        argv,
+        (line) => {
+          const difference = readDifference(line, mountpoint);
+          if (difference === undefined) return;
+          if (found.length < most) {
+            found.push(difference);
+          } else if (isWhole) {
+            isWhole = false;
+            enough.abort();
+          }
+        },
+        signal === undefined ? enough.signal : AbortSignal.any([signal, enough.signal]),
+      );
+      if (isWhole) expectSuccess(outcome, argv);
+      return { found, isWhole };
     },
   };
 }

@@ -24,7 +24,35 @@ export interface Snapshots {
    * any.
    */
   rollback(snapshot: string, options?: { force?: boolean }): Promise<void>;
+  /**
+   * What differs between a snapshot and a later one of the same dataset, or without `to` the mounted dataset as it is
+   * now. Ends after `most` differences, or when `signal` fires.
+   */
+  differences(from: string, to: string | undefined, options: DifferencesOptions): Promise<Differences>;
 }
+
+export interface DifferencesOptions {
+  readonly most: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Differences {
+  readonly found: readonly Difference[];
+  /** Whether these are all; otherwise there are more than `most`. */
+  readonly isWhole: boolean;
+}
+
+/** A file, folder or link that differs. Paths are relative to the dataset; that of its own folder is empty. */
+export interface Difference {
+  readonly change: 'added' | 'removed' | 'changed' | 'renamed';
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly path: string;
+  /** The later path of what was renamed. */
+  readonly to?: string;
+}
+
+/** Below the mount point of a dataset, the folder that has one of each of its snapshots. */
+export const snapshotsFolder = '.zfs/snapshot';
 
 /** A hold of a snapshot, by its tag. */
 export interface Hold {

@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import { isWithin } from '../../../lib/path.ts';
 import type { Replica } from '../../ports/replication.ts';
-import { type Dataset, isInBin } from '../../ports/zfs.ts';
+import { type Dataset, isInBin, snapshotsFolder } from '../../ports/zfs.ts';
 import { disksIn } from './groups.ts';
 import { snapshotNames } from './records.ts';
 import type { PoolStore } from './store.ts';
@@ -18,6 +19,8 @@ export interface Lookups {
   hasDevice(path: string): boolean;
   /** Whether a dataset is mounted at this path. */
   isMounted(path: string): boolean;
+  /** The real path of what a path of the machine names in the folder of a snapshot; undefined for any other path. */
+  inSnapshot(path: string): string | undefined;
   /** Why nothing, or not so many bytes more, can be written at this path; undefined if they can. */
   writeProblem(path: string, more: number): string | undefined;
   /** A dataset, with `recursive` also all below it, with the guids of their snapshots. */
@@ -49,6 +52,18 @@ export function virtualLookups(store: PoolStore): Lookups {
 
     isMounted(path: string): boolean {
       return store.imported().some((pool) => [...viewOf(pool).mounts.values()].includes(path));
+    },
+
+    inSnapshot(path: string): string | undefined {
+      const [mountpoint = '', rest] = path.split(`/${snapshotsFolder}/`);
+      const [name, ...below] = (rest ?? '').split('/');
+      const guid = [...store.mountTable].find(([, at]) => at === mountpoint)?.[0];
+      const dataset = store
+        .imported()
+        .flatMap(({ datasets }) => datasets)
+        .find((candidate) => candidate.guid === guid);
+      const snapshot = dataset?.snapshots?.find((candidate) => candidate.name === name);
+      return snapshot && join(store.mounts.folderOfSnapshot(snapshot.guid), ...below);
     },
 
     writeProblem(path: string, more: number): string | undefined {

@@ -149,6 +149,19 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
         store.replace(pool, next, outOfSpace(dataset.name)),
       );
     },
+
+    async differences(from, to, { most }) {
+      const message = `cannot compare '${from}'`;
+      const { dataset, snapshot } = store.snapshot(from, message);
+      const later = to === undefined ? undefined : store.snapshot(to, message);
+      const all = dataset.snapshots ?? [];
+      if (later !== undefined && (later.dataset !== dataset || all.indexOf(later.snapshot) <= all.indexOf(snapshot)))
+        throw new HostError(`${message}: ${to} is not a later snapshot of ${dataset.name}`);
+      if (later === undefined && !store.mountTable.has(dataset.guid))
+        throw new HostError(`${message}: ${dataset.name} is not mounted`);
+      const found = await store.mounts.compare(store.mountTable, dataset.guid, snapshot.guid, later?.snapshot.guid);
+      return { found: found.slice(0, most), isWhole: found.length <= most };
+    },
   };
 }
 
