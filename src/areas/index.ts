@@ -76,6 +76,7 @@ import { revisions } from './management/revisions.ts';
 import { schedules } from './management/schedules.ts';
 import { search } from './management/search.ts';
 import { sessions } from './management/sessions.ts';
+import { snapshots } from './management/snapshots.ts';
 import { tokens } from './management/tokens.ts';
 import { transactions } from './management/transactions.ts';
 import { virtual } from './management/virtual.ts';
@@ -267,6 +268,7 @@ export const management: readonly Section[] = [
   occupants,
   diskUse,
   folders,
+  snapshots,
   bin,
   encryption,
   plugins,

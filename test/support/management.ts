@@ -138,6 +138,7 @@ export const preparations: Readonly<Record<string, (world: Furnished) => Promise
   },
   changeDatasetKey: (world) => madeEncrypted(world),
   exportDatasetKey: (world) => madeEncrypted(world),
+  restoreFromSnapshot: (world) => takenSnapshot(world),
   async sendTestMail({ api }) {
     await api.expect(200, 'PUT', 'system/email/', mail(25));
     return {};
@@ -151,6 +152,15 @@ async function begunFault({ api }: Furnished): Promise<Example> {
 
 async function cronJob({ api }: Furnished): Promise<string> {
   return String((await api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' }))['id']);
+}
+
+/** A snapshot of a dataset with a letter that is gone. */
+async function takenSnapshot({ api, appliance: { host } }: Furnished): Promise<Prepared> {
+  await api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: 'letters' });
+  await host.files.write('/mnt/tank/letters/letter.txt', 'text');
+  await api.expect(201, 'POST', 'storage/snapshot/', { dataset: 'tank/letters', name: 'monday' });
+  await host.files.remove('/mnt/tank/letters/letter.txt');
+  return { body: { snapshot: 'tank/letters@monday', path: 'letter.txt' } };
 }
 
 /** A dataset in the bin. */

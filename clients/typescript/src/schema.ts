@@ -4983,7 +4983,42 @@ export interface paths {
         /** Lists the folders in a folder of a volume, and with files also what else is there, without names that begin with a dot. */
         get: operations["listFolders"];
         put?: never;
+        /** Creates a folder on a volume, with the owner and permissions of the folder that it is in. */
+        post: operations["createFolder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/holdfast/v1/snapshots/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists what differs between a snapshot and a later one, or the dataset as it is now. It takes as long as there are changes; ZFS takes a snapshot for it that is gone with the answer. */
+        get: operations["listDifferences"];
+        put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/holdfast/v1/snapshots/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Copies a file or folder from a snapshot back to its dataset, with owner, permissions and times. With replaces, a snapshot before it keeps what was there. */
+        post: operations["restoreFromSnapshot"];
         delete?: never;
         options?: never;
         head?: never;
@@ -21509,6 +21544,72 @@ export interface components {
              * @example 2026-01-31T06:00:00.000Z
              */
             modified: string;
+        };
+        /** NewFolder */
+        NewFolder: {
+            /**
+             * @description Its path.
+             * @example example
+             */
+            path: string;
+        };
+        /** Difference */
+        Difference: {
+            /**
+             * @description What happened to it.
+             * @example added
+             * @enum {string}
+             */
+            change: "added" | "removed" | "changed" | "renamed";
+            /**
+             * @description What it is.
+             * @example file
+             * @enum {string}
+             */
+            kind: "file" | "folder" | "link" | "other";
+            /**
+             * @description Path in the dataset; empty for its own folder.
+             * @example example
+             */
+            path: string;
+            /**
+             * @description Later path of what was renamed.
+             * @example example
+             */
+            to: string | null;
+        };
+        /** Differences */
+        Differences: {
+            /**
+             * @description Whether these are all differences; otherwise there are more than 10000.
+             * @example true
+             */
+            complete: boolean;
+            /**
+             * @description By path.
+             * @example [
+             *       {
+             *         "change": "added",
+             *         "kind": "file",
+             *         "path": "example",
+             *         "to": "example"
+             *       }
+             *     ]
+             */
+            differences: components["schemas"]["Difference"][];
+        };
+        /** Restored */
+        Restored: {
+            /**
+             * @description Path of what was restored.
+             * @example example
+             */
+            path: string;
+            /**
+             * @description Full name of the snapshot that keeps what was replaced; null if nothing was.
+             * @example example
+             */
+            kept_in: string | null;
         };
         /** BinRecord */
         BinRecord: {
@@ -41288,6 +41389,135 @@ export interface operations {
             403: components["responses"]["ForbiddenProblem"];
             404: components["responses"]["NotFoundProblem"];
             429: components["responses"]["BusyProblem"];
+        };
+    };
+    createFolder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Path
+                     * @description Path of the new folder. The folder that it is in must exist.
+                     * @example /mnt/tank/example
+                     */
+                    path: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewFolder"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    listDifferences: {
+        parameters: {
+            query: {
+                /**
+                 * @description Full name of the snapshot, such as tank/media@monday.
+                 * @example tank@snap0
+                 */
+                from: string;
+                /**
+                 * @description Full name of a later snapshot of the same dataset. Without it, the dataset as it is now.
+                 * @example example
+                 */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Differences"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+        };
+    };
+    restoreFromSnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Snapshot
+                     * @description Full name of the snapshot, such as tank/media@monday.
+                     * @example example
+                     */
+                    snapshot: string;
+                    /**
+                     * Path
+                     * @description Path of the file or folder in the dataset, such as letters/may.odt.
+                     * @example example
+                     */
+                    path: string;
+                    /**
+                     * To
+                     * @description Path in the dataset that it gets. Without it, the one that it had.
+                     * @example example
+                     */
+                    to?: string;
+                    /**
+                     * Replaces
+                     * @description Whether what has this path now is replaced. Without this, it is refused.
+                     * @default false
+                     * @example false
+                     */
+                    replaces?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Restored"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
         };
     };
     listBin: {

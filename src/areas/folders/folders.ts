@@ -90,4 +90,44 @@ export function setPermissions(title: string, path: string, { told, ...permissio
   return givePermissions({ title, path, permissions: JSON.stringify(permissions), told });
 }
 
-export const folderStepKinds: readonly StepKind[] = [newFolder, givePermissions].map(({ stepKind }) => stepKind);
+interface Restoration extends Texts<'from' | 'to' | 'within' | 'replaces'> {
+  readonly title: string;
+}
+
+const restoration = act<'from' | 'to' | 'within' | 'replaces', Restoration>({
+  kind: 'restore files',
+  keeps: ['from', 'to', 'within', 'replaces'],
+  claims: ['storage'],
+  touches: ({ to }) => [{ path: to }],
+  aborts: true,
+  title: ({ title }) => title,
+  // The copy has its place only once it is complete. One that replaces is made again, which gives the same files.
+  isDone: async ({ files }, { to, replaces }) => replaces === '' && (await files.kind(to)) !== undefined,
+  async perform({ files }, { from, to, within, replaces }, _, running) {
+    await files.restore(from, to, {
+      within,
+      replaces: replaces !== '',
+      ...(running && {
+        signal: running.signal,
+        told: (copied: number) => running.progress(`${copied} files and folders`),
+      }),
+    });
+  },
+});
+
+interface Restored {
+  readonly from: string;
+  readonly to: string;
+  readonly within: string;
+  readonly replaces: boolean;
+}
+
+/** Copies a file or folder out of the folder of a snapshot. */
+export function restoreFiles({ replaces, ...paths }: Restored) {
+  const title = `restore ${paths.to} from ${paths.from}`;
+  return restoration({ title, ...paths, replaces: replaces ? 'yes' : '' });
+}
+
+export const folderStepKinds: readonly StepKind[] = [newFolder, givePermissions, restoration].map(
+  ({ stepKind }) => stepKind,
+);

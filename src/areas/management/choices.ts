@@ -1,5 +1,6 @@
 import { invalid } from '../../engine/declare/errors.ts';
-import { flag, text } from '../../engine/declare/fields.ts';
+import { flag, required, text } from '../../engine/declare/fields.ts';
+import { volumeOf, volumePath } from '../../engine/declare/formats.ts';
 import { volumesFolder } from '../../engine/declare/location.ts';
 import { operation, section } from '../../engine/declare/operation.ts';
 import {
@@ -12,9 +13,11 @@ import {
   stringOf,
   timeOf,
 } from '../../engine/declare/schema.ts';
+import type { Facts } from '../../engine/facts/facts.ts';
 import { HostError } from '../../host/ports/index.ts';
-import { isWithin, normalPath, parentOf } from '../../lib/path.ts';
+import { isWithin, lastElement, normalPath, parentOf } from '../../lib/path.ts';
 import { quote } from '../../lib/text.ts';
+import { makeFolder, setPermissions } from '../folders/folders.ts';
 
 export const disks = section('disks', 'Disks with what uses them.', [
   operation({
@@ -79,11 +82,7 @@ export const folders = section('folders', 'Folders of volumes.', [
     async run({ engine, query, operations, context }) {
       const { facts } = engine.world;
       const path = normalPath(query.path);
-      const mounted = new Map(
-        [...facts.storage.datasets.values()].flatMap(({ name, mountpoint }) =>
-          typeof mountpoint === 'string' && isWithin(mountpoint, volumesFolder) ? [[mountpoint, name] as const] : [],
-        ),
-      );
+      const mounted = mountedIn(facts);
       const confinedTo = context.access?.rights.dataset ?? '';
       const dataset = datasetAt(path, mounted);
       if (confinedTo !== '' && (dataset === undefined || !isWithin(dataset, confinedTo)))
@@ -130,10 +129,60 @@ export const folders = section('folders', 'Folders of volumes.', [
       );
     },
   }),
+  operation({
+    method: 'POST',
+    path: 'folders',
+    name: 'createFolder',
+    title: 'Creates a folder on a volume, with the owner and permissions of the folder that it is in.',
+    body: {
+      path: required(volumePath({ description: 'Path of the new folder. The folder that it is in must exist.' })),
+    },
+    status: 201,
+    answer: objectOf('NewFolder', { path: stringOf('Its path.') }),
+    example: { body: { path: '/mnt/tank/projects' } },
+    async run({ body: { path: sent }, operations }) {
+      const path = normalPath(sent);
+      const above = parentOf(path);
+      const within = `${volumesFolder}/${volumeOf(path, operations.world.facts) ?? ''}`;
+      if (path === within) throw invalid({ path: [`Expected a path below a volume, got ${quote(sent)}.`] });
+      const owner = await operations.ask(`look at ${above}`, async ({ files }) => {
+        if ((await files.kind(path)) !== undefined) throw invalid({ path: [`${quote(path)} exists.`] });
+        const options = { within: volumesFolder, foldersOnly: true, most: mostEntries };
+        const beside = await files.entries(parentOf(above), options).catch((error: unknown) => {
+          throw error instanceof HostError
+            ? invalid({ path: [`Expected an existing folder: ${error.message}.`] })
+            : error;
+        });
+        const found = beside.find(({ name }) => name === lastElement(above));
+        if (found === undefined)
+          throw invalid({ path: [`Expected a path in an existing folder, got ${quote(sent)}.`] });
+        return found;
+      });
+      await operations.onlyChange(`create the folder ${path}`, ({ plan }) => {
+        const { uid, gid, mode } = owner;
+        plan.first(makeFolder({ title: `create the folder ${path}`, path, within, mode }));
+        plan.last(
+          setPermissions(`give ${path} the owner of ${above}`, path, {
+            ...{ within, uid, gid, folderMode: mode, recursive: false },
+          }),
+        );
+      });
+      return { path };
+    },
+  }),
 ]);
 
+/** The datasets that are mounted below the folder of volumes, by their mount points. */
+export function mountedIn({ storage: { datasets } }: Facts): ReadonlyMap<string, string> {
+  return new Map(
+    [...datasets.values()].flatMap(({ name, mountpoint }) =>
+      typeof mountpoint === 'string' && isWithin(mountpoint, volumesFolder) ? [[mountpoint, name] as const] : [],
+    ),
+  );
+}
+
 /** The dataset that has a path: the one that is mounted there, or else nearest above it. */
-function datasetAt(path: string, mounted: ReadonlyMap<string, string>): string | undefined {
+export function datasetAt(path: string, mounted: ReadonlyMap<string, string>): string | undefined {
   for (let at = path; isWithin(at, volumesFolder); at = parentOf(at)) {
     const name = mounted.get(at);
     if (name !== undefined) return name;

@@ -398,7 +398,7 @@ export class VirtualFiles implements Files {
 
   async kind(path: string): Promise<'file' | 'folder' | 'other' | undefined> {
     try {
-      const found = lookAt(this.#tree.locate(path));
+      const found = lookAt(this.#inSnapshot(normalPath(path)) ?? this.#tree.locate(path));
       if (found === undefined) return undefined;
       if (found.isFile()) return 'file';
       return found.isDirectory() ? 'folder' : 'other';
