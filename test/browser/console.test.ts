@@ -153,6 +153,22 @@ test('the search leads by the keyboard alone to a record and to a setting', asyn
   await until(async () => (await page.evaluate('document.activeElement?.id')) === 'field-cifs_srv_workgroup');
 });
 
+test('Enter takes what belongs to the text in the box, also before its answer has come', async () => {
+  const page = await world.signedIn();
+  const box = page.getByRole('combobox', { name: /^Find/ });
+  await box.fill('rotate');
+  await page.getByRole('option', { name: /Rotate the keys/ }).waitFor();
+  await page.route(/\/v1\/search\?/, async (route) => {
+    await until(async () => (await page.evaluate('window.mayAnswer')) === true);
+    await route.continue();
+  });
+  await box.fill('workgroup');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate('location.hash'), '', 'the results of the text before are not taken');
+  await page.evaluate('window.mayAnswer = true');
+  await until(async () => (await page.evaluate('document.activeElement?.id')) === 'field-cifs_srv_workgroup');
+});
+
 test('a pool is removed only after its name is typed, and what lies on it is listed', async () => {
   const page = await world.signedIn();
   await visit(page, '#/storage/command?of=storage/volume&key=fast&verb=delete');

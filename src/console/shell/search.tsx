@@ -34,6 +34,9 @@ const kinds: Readonly<Record<Found['kind'], string>> = {
 export function Search() {
   const text = useSignal('');
   const found = useSignal<readonly Found[]>([]);
+  /** The text that `found` belongs to, and the one for which Enter was pressed before its answer came. */
+  const answered = useSignal('');
+  const entered = useRef<string | undefined>(undefined);
   const chosen = useSignal(0);
   const note = useSignal('');
   const box = useRef<HTMLInputElement>(null);
@@ -49,17 +52,39 @@ export function Search() {
     return () => removeEventListener('keydown', focus);
   }, []);
 
+  const close = () => {
+    text.value = '';
+    box.current?.blur();
+  };
+  const choose = (one: Found | undefined) => {
+    entered.current = undefined;
+    if (one === undefined) return;
+    go(addressIn(one));
+    close();
+  };
+  const enter = () => {
+    // What is shown may still belong to what was typed before: then the first of the next answer is meant.
+    if (answered.value === text.value) choose(found.value[chosen.value]);
+    else entered.current = text.value;
+  };
+
   useEffect(() => {
+    if (entered.current !== text.value) entered.current = undefined;
     if (text.value.trim() === '') {
       found.value = [];
+      answered.value = '';
       note.value = '';
       return undefined;
     }
     const asked = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        found.value = await look(text.value, asked.signal);
+        const some = await look(text.value, asked.signal);
+        if (asked.signal.aborted) return;
+        found.value = some;
+        answered.value = text.value;
         chosen.value = 0;
+        if (entered.current === text.value) choose(some[0]);
         note.value = found.value.length === 0 ? 'Nothing has this name.' : `${found.value.length} found`;
       } catch (error) {
         if (!asked.signal.aborted) note.value = refusalOf(error).sentence;
@@ -69,21 +94,12 @@ export function Search() {
       clearTimeout(timer);
       asked.abort();
     };
-  }, [text.value, found, chosen, note]);
+  }, [text.value, found, chosen, note, answered]);
 
-  const close = () => {
-    text.value = '';
-    box.current?.blur();
-  };
-  const choose = (one: Found | undefined) => {
-    if (one === undefined) return;
-    go(addressIn(one));
-    close();
-  };
   const move = (event: KeyboardEvent) => {
     const { length } = found.value;
     if (event.key === 'Escape') close();
-    else if (event.key === 'Enter') choose(found.value[chosen.value]);
+    else if (event.key === 'Enter') enter();
     else if (event.key === 'ArrowDown' && length > 0) chosen.value = (chosen.value + 1) % length;
     else if (event.key === 'ArrowUp' && length > 0) chosen.value = (chosen.value + length - 1) % length;
     else return;
