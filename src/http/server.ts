@@ -235,7 +235,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       if (raw.headers['content-length'] !== undefined || raw.headers['transfer-encoding'] !== undefined)
         answers.set(raw, reply.raw);
       connections.proven(raw.socket);
-      engine.heard(clientConnectionOf(request), shown.get(raw.socket) ?? 0, admitted.access);
+      // A page that shows the countdown asks for much by itself, and confirms only when a person says so.
+      if (raw.headers['x-holdfast-confirm'] !== 'no')
+        engine.heard(clientConnectionOf(request), shown.get(raw.socket) ?? 0, admitted.access);
       done();
     };
     const admitted = authenticator.admit(raw);

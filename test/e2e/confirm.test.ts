@@ -43,6 +43,16 @@ test('any request confirms a change that cannot cut its caller off, and then it 
   assert.deepEqual(await addressOf(nas), ['192.0.2.1/24']);
 });
 
+test('a request that says so confirms nothing, and the next one does', async () => {
+  await using nas = await appliance();
+  await nas.api.expect(201, 'POST', 'network/interface/?confirm_within=30', nic);
+  const { status } = await nas.api.send('GET', '/api/v1.0/system/version/', undefined, { 'x-holdfast-confirm': 'no' });
+  assert.equal(status, 200);
+  assert.notEqual(nas.engine.provisional, undefined);
+  await nas.api.get('/api/v1.0/system/version/');
+  assert.equal(nas.engine.provisional, undefined);
+});
+
 test('a request with a wrong password confirms nothing', async () => {
   await using nas = await appliance();
   await nas.api.expect(201, 'POST', 'network/interface/?confirm_within=1', nic);
