@@ -28,7 +28,7 @@ export interface Visited extends AsyncDisposable {
 export async function visited(
   folder?: string,
   measured?: string,
-  machine: Pick<ApplianceOptions, 'disks' | 'directories'> = {},
+  machine: Pick<ApplianceOptions, 'disks' | 'directories' | 'exposure' | 'around'> = {},
 ): Promise<Visited> {
   const files = await buildConsole();
   const box = await appliance({
@@ -52,7 +52,8 @@ export async function visited(
     page.setDefaultTimeout(15_000);
     page.on('pageerror', (error) => void mishaps.push(error.message));
     page.on('request', (request) => {
-      if (!request.url().startsWith(api.url) && !request.url().startsWith('data:')) mishaps.push(request.url());
+      if (new URL(request.url()).hostname !== new URL(api.url).hostname && !request.url().startsWith('data:'))
+        mishaps.push(request.url());
     });
     await page.goto(`${api.url}/`);
     return page;
@@ -143,6 +144,8 @@ export async function inAllModes(page: Page, name: string): Promise<readonly str
   if (width > 320) wrong.push(`${name} is ${width} px wide at 320 px`);
   for (const one of await findings(page)) wrong.push(`${name}, 320 px: ${one}`);
   await picture(page, `${name}-320`);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await picture(page, `${name}-dark-320`);
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.emulateMedia({ colorScheme: 'light' });
   return wrong;

@@ -24,6 +24,8 @@ export function onSessionEnd(listener: () => void): void {
 async function observed(address: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (!headers.has('accept')) headers.set('accept', 'application/json, application/problem+json');
+  // What the page asks for by itself does not keep a change that a person has to confirm.
+  if (!isKeeping) headers.set('x-holdfast-confirm', 'no');
   if (Date.now() - lastInput > restful) headers.set('x-holdfast-passive', '1');
   let answer: Response;
   try {
@@ -49,6 +51,23 @@ function overheard(answer: Response): Response {
 }
 
 export const client = createClient({ url: '', credentials: 'session', fetch: observed, retries: 2 });
+
+let isKeeping = false;
+
+/**
+ * Confirms the change that waits, and returns whether it waits no more. A connection that was open before the change
+ * confirms it with its second request.
+ */
+export async function keepChange(): Promise<boolean> {
+  isKeeping = true;
+  try {
+    for (let tries = 0; tries < 3; tries += 1)
+      if ((await client.get('/api/holdfast/v1/confirmation')) === null) return true;
+    return false;
+  } finally {
+    isKeeping = false;
+  }
+}
 
 export type SignedIn = 'done' | 'code' | 'refused';
 

@@ -6,6 +6,10 @@ export type Contact = 'connecting' | 'connected' | 'lost';
 export const contact = signal<Contact>('connecting');
 /** When the appliance was last heard of, in milliseconds since 1970. */
 export const heardAt = signal(0);
+/** Whether the certificate may have changed since the page was loaded: the browser refuses the new one until then. */
+export const hasNewCertificate = signal(false);
+/** The address that this window has asked the appliance to take, in place of the one by which it reaches it. */
+export const movedTo = signal('');
 /** What time it is, to the second, for everything that shows an age. */
 export const now = signal(Date.now());
 

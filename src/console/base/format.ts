@@ -50,8 +50,10 @@ export function when(at: string, now: number): string {
 
 export const exactly = (at: string): string => whole.format(new Date(at));
 
-/** `SMB shares` for `SMB share`. */
+/** `SMB shares` for `SMB share`, `members of a link aggregate` for `member of a link aggregate`. */
 export function plural(title: string): string {
+  const [what = '', ...of] = title.split(/(?= of )/);
+  if (of.length > 0) return plural(what) + of.join('');
   if (/(s|x|ch|sh)$/.test(title)) return `${title}es`;
   return /[^aeiou]y$/.test(title) ? `${title.slice(0, -1)}ies` : `${title}s`;
 }

@@ -3,7 +3,7 @@ import { effect, type ReadonlySignal, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Event } from '../../../clients/typescript/src/index.ts';
 import { client } from './client.ts';
-import { contact, onWake } from './contact.ts';
+import { contact, hasNewCertificate, onWake } from './contact.ts';
 import { textIn } from './json.ts';
 import { refusalOf } from './problem.ts';
 
@@ -130,6 +130,8 @@ export async function follow(stop: AbortSignal): Promise<void> {
       for await (const event of client.events({ signal, after })) {
         after = event.number;
         touch(...topicsOf(event));
+        if (event.name === 'record.changed' && /certificate|^system\/settings$/.test(textIn(event.payload['resource'])))
+          hasNewCertificate.value = true;
       }
     }
   } catch {

@@ -136,8 +136,8 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
                 onInput={(event) => (target.value = event.currentTarget.value)}
               />
               <p class="help" id="clone-help">
-                It takes no space at first. To get one folder back, copy it from <code>/mnt/{target.value}</code> and
-                remove the dataset again.
+                It takes no space at first. To get single files back,{' '}
+                <a href={link('storage', 'files', { snapshot: id })}>choose them in the snapshot</a>.
               </p>
             </div>
           )}

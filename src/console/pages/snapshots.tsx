@@ -133,7 +133,9 @@ function One({ row }: { row: Row | undefined }) {
   if (row === undefined)
     return (
       <Card title="No snapshot chosen">
-        <p class="soft">Choose one to restore from it or to remove it. The arrow keys lead from one to the next.</p>
+        <p class="soft">
+          Choose one to get files back from it, to compare it or to remove it. The arrow keys lead from one to the next.
+        </p>
       </Card>
     );
   const id = textIn(row['id']);
@@ -156,8 +158,14 @@ function One({ row }: { row: Row | undefined }) {
       </dl>
       {row['mostrecent'] === true && <p class="help">It is the newest one of its dataset.</p>}
       <div class="row end">
-        <a class="btn primary" href={link('storage', 'restore', { snapshot: id })}>
-          Restore…
+        <a class="btn primary" href={link('storage', 'files', { snapshot: id })}>
+          Files…
+        </a>
+        <a class="btn" href={link('storage', 'differences', { from: id })}>
+          Compare…
+        </a>
+        <a class="btn" href={link('storage', 'restore', { snapshot: id })}>
+          Restore all…
         </a>
         <a class="btn" href={link('storage', 'command', { of: 'storage/snapshot', key: id, verb: 'delete' })}>
           Remove…

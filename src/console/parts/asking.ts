@@ -56,6 +56,10 @@ export function asCommand(form: Form, verb: string, key: string, body: unknown, 
   return words.join(' ');
 }
 
+/** The command of the command line for a request that has none of its own. */
+export const asPlainCommand = ({ method, address, body }: Asked): string =>
+  ['holdfast', 'api', method, address, quoted(JSON.stringify(body))].join(' ');
+
 /** A file for `POST transactions`, which carries out several of these as one change. */
 export function asFile({ method, address, body, etag }: Asked, shown: unknown): string {
   if (address === transactions) return JSON.stringify(shown, null, 2);

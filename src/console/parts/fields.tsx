@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { FormField } from '../base/catalogue.ts';
 import { isSame, listIn, numberIn, rowIn, textIn } from '../base/json.ts';
 import { useChoices } from './choices.ts';
+import { PathChoice } from './path-choice.tsx';
 import { type Asking, askingOf, plainSchema, textOf, valueIn } from './values.ts';
 
 interface FieldProps {
@@ -190,25 +191,37 @@ function RecordChoices(props: InputProps) {
 
 function Lines(props: InputProps) {
   const given = useSignal(listIn(props.value).map(textIn).join('\n'));
-  return (
+  const change = (typed: string) => {
+    given.value = typed;
+    props.set(
+      typed
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '')
+        .map((line) =>
+          rowIn(rowIn(props.field.schema)['items'])['type'] === 'integer' ? (numberIn(line) ?? line) : line,
+        ),
+    );
+  };
+  const area = (
     <textarea
       {...states(props)}
       rows={Math.max(2, Math.min(8, given.value.split('\n').length + 1))}
       placeholder="one per line"
       value={given.value}
-      onInput={(event) => {
-        given.value = event.currentTarget.value;
-        props.set(
-          given.value
-            .split('\n')
-            .map((line) => line.trim())
-            .filter((line) => line !== '')
-            .map((line) =>
-              rowIn(rowIn(props.field.schema)['items'])['type'] === 'integer' ? (numberIn(line) ?? line) : line,
-            ),
-        );
-      }}
+      onInput={(event) => change(event.currentTarget.value)}
     />
+  );
+  if (!props.field.wire.endsWith('_paths')) return area;
+  return (
+    <div class="row chosen">
+      {area}
+      <PathChoice
+        path={given.value.trim().split('\n').at(-1) ?? ''}
+        of={props.field.title}
+        take={(path) => change(`${given.value.trim()}\n${path}`.trim())}
+      />
+    </div>
   );
 }
 
@@ -281,7 +294,7 @@ function Text({ isLong, suggests, ...props }: InputProps & { isLong: boolean; su
         onInput={(event) => change(event.currentTarget.value)}
       />
     );
-  return (
+  const input = (
     <>
       <input
         {...states(props)}
@@ -299,5 +312,12 @@ function Text({ isLong, suggests, ...props }: InputProps & { isLong: boolean; su
         </datalist>
       )}
     </>
+  );
+  if (field.widget !== 'path') return input;
+  return (
+    <div class="row chosen">
+      {input}
+      <PathChoice path={text} of={field.title} take={change} />
+    </div>
   );
 }

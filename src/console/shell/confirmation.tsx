@@ -1,5 +1,6 @@
-import { client } from '../base/client.ts';
+import { client, keepChange } from '../base/client.ts';
 import { now } from '../base/contact.ts';
+import { capital } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { notify } from '../base/notices.ts';
 import { refusalOf } from '../base/problem.ts';
@@ -11,10 +12,13 @@ export function Confirmation() {
   const { title, until } = waiting.value;
   const seconds = Math.max(0, Math.round((Date.parse(until) - now.value) / 1000));
   const keep = async () => {
-    // Any request of who may change the same confirms it: this one, over the connection that the change has to leave working.
     try {
-      await client.get('/api/holdfast/v1/sessions/current');
-      notify(`Kept: ${title}.`);
+      if (await keepChange()) notify(`Kept: ${title}.`);
+      else
+        notify(
+          'This window reaches the appliance by a way that the change does not touch. Open the console at the changed address, and keep it there.',
+          'refused',
+        );
     } catch (error) {
       notify(refusalOf(error).sentence, 'refused');
     }
@@ -22,7 +26,7 @@ export function Confirmation() {
   };
   return (
     <div class="note warn" role="status">
-      <span class="what">{title}</span>
+      <span class="what">{capital(title)}</span>
       <span class="soft grow">This change is taken back in {seconds} s unless you keep it.</span>
       <button type="button" class="primary" onClick={() => void keep()}>
         Keep

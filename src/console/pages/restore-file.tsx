@@ -1,0 +1,123 @@
+import { useSignal } from '@preact/signals';
+import { client } from '../base/client.ts';
+import { useLive } from '../base/live.ts';
+import { refusalOf } from '../base/problem.ts';
+import { go, link, type Place } from '../base/route.ts';
+import { type Asked, asPlainCommand } from '../parts/asking.ts';
+import { Waiting } from '../parts/common.tsx';
+import { RequestForm } from '../parts/request-form.tsx';
+import { folderOf, join, mountpointOf, nameOf, partsOf } from '../parts/snapshot-files.ts';
+
+/** `may (monday).odt` beside `may.odt`. */
+function besideOf(path: string, snapshot: string, kind: string): string {
+  const name = nameOf(path);
+  const dot = kind === 'file' ? name.lastIndexOf('.') : -1;
+  const at = dot > 0 ? dot : name.length;
+  return join(folderOf(path), `${name.slice(0, at)} (${snapshot})${name.slice(at)}`);
+}
+
+/** Whether something has this path in the dataset now. */
+async function isThere(dataset: string, path: string): Promise<boolean> {
+  const mountpoint = await mountpointOf(dataset);
+  const query = { path: join(mountpoint, folderOf(path)).replace(/\/$/, ''), files: true };
+  try {
+    const found = await client.get('/api/holdfast/v1/folders', {
+      query: { ...query, filter: [`path=${join(mountpoint, path)}`] },
+    });
+    return found.length > 0;
+  } catch (error) {
+    // Its folder may be gone too.
+    if (refusalOf(error).status === 400) return false;
+    throw error;
+  }
+}
+
+/** Gets one file or folder back from a snapshot. */
+export default function RestoreFilePage({ place: { words } }: { place: Place }) {
+  const snapshot = words.get('snapshot') ?? '';
+  const path = words.get('path') ?? '';
+  const kind = words.get('kind') ?? 'file';
+  const [dataset, name] = partsOf(snapshot);
+  const there = useLive(`is there ${dataset} ${path}`, [], () => isThere(dataset, path));
+  const way = useSignal<'place' | 'beside'>('place');
+  const beside = useSignal(besideOf(path, name, kind));
+  if (there.value === undefined) return <Waiting refused={there.refused} what="what is there now" />;
+  const isBeside = way.value === 'beside';
+  const replaces = there.value && !isBeside;
+  const body = { snapshot, path, ...(isBeside && { to: beside.value }), ...(replaces && { replaces }) };
+  const asked: Asked = { method: 'POST', address: '/api/holdfast/v1/snapshots/restore', body, etag: undefined };
+  const back = link('storage', 'files', { snapshot, path: folderOf(path) });
+  return (
+    <>
+      <div class="row top">
+        <a href={back}>Files of {name}</a>
+        <h1>Restore {nameOf(path)}</h1>
+        <span class="soft">
+          of {dataset}, as it was at {name}
+        </span>
+      </div>
+      <RequestForm
+        {...{ asked }}
+        shown={body}
+        command={asPlainCommand(asked)}
+        known={['to']}
+        send={isBeside ? 'Restore beside it' : replaces ? 'Replace what is there' : 'Restore'}
+        report={`Restored: ${isBeside ? beside.value : path}`}
+        isIncomplete={isBeside && beside.value === ''}
+        done={() => go(back)}
+        beside={
+          <a class="btn" href={back}>
+            Cancel
+          </a>
+        }
+      >
+        {(problems) => (
+          <>
+            <fieldset class="picks">
+              <legend class="unseen">Where</legend>
+              <label class="pick">
+                <input type="radio" name="way" checked={!isBeside} onChange={() => (way.value = 'place')} />
+                <b>Where it was</b>
+                <span class="soft">
+                  {there.value
+                    ? 'What is there now is replaced. A new snapshot keeps it, so nothing is lost.'
+                    : 'Nothing has this path now.'}
+                </span>
+              </label>
+              <label class="pick">
+                <input type="radio" name="way" checked={isBeside} onChange={() => (way.value = 'beside')} />
+                <b>Under another name</b>
+                <span class="soft">What is there now stays as it is.</span>
+              </label>
+            </fieldset>
+            {isBeside ? (
+              <div class="field beneath">
+                <label for="beside">Path in {dataset}</label>
+                <input
+                  id="beside"
+                  type="text"
+                  autocomplete="off"
+                  value={beside.value}
+                  aria-describedby="beside-problem"
+                  aria-invalid={problems['to'] !== undefined}
+                  onInput={(event) => (beside.value = event.currentTarget.value)}
+                />
+                <p class="err" id="beside-problem">
+                  {problems['to']?.join(' ')}
+                </p>
+              </div>
+            ) : (
+              <>
+                <p class="beneath">
+                  <code>{path}</code>
+                </p>
+                <p class="err">{problems['to']?.join(' ')}</p>
+              </>
+            )}
+            <p class="help">Owner, permissions and times come back too; of a folder, everything in it.</p>
+          </>
+        )}
+      </RequestForm>
+    </>
+  );
+}
