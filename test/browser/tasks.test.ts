@@ -126,13 +126,31 @@ test('find out why a share is not served', async (t) => {
 test('join a domain', async (t) => {
   await task(t, 'join a domain', async (person) => {
     await person.open('Accounts and directory');
-    await person.open('Active Directory settings');
+    await person.open('Join a domain');
     await person.fill('field-ad_domainname', 'corp.example.com');
     await person.fill('field-ad_bindname', 'Administrator');
     await person.fill('field-ad_bindpw', 'domain secret');
-    await person.click(window.locator('#field-ad_enable'));
-    await person.press('Save');
-    await window.locator('.notices').getByText('Changed: Active Directory settings').waitFor();
+    await person.press('Join');
+    await window.getByRole('heading', { name: 'This machine belongs to corp.example.com' }).waitFor();
   });
   assert.equal((await world.box.host.domain.membership())?.domain, 'corp.example.com');
+});
+
+test('change the address of the machine', async (t) => {
+  await api.expect(201, 'POST', 'network/interface/', {
+    ...{ int_name: 'lan', int_interface: 'em0', int_ipv4address: '192.0.2.1', int_v4netmaskbit: '24' },
+  });
+  await task(t, 'change the address of the machine', async (person) => {
+    await person.open('Network');
+    await person.open(/^Change address/);
+    await person.fill('address', '192.0.2.77');
+    await person.press('Change the address');
+    await person.press('Keep');
+    await window
+      .locator('.notices')
+      .getByText(/^Kept: /)
+      .waitFor();
+  });
+  const link = (await world.box.host.network.look()).links.find(({ name }) => name === 'em0');
+  assert.deepEqual([link?.addresses, engine.provisional], [['192.0.2.77/24'], undefined]);
 });

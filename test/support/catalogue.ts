@@ -252,7 +252,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   statistics: ['read'],
   targets: ['look', 'objections', 'differences', 'sessions'],
   web: ['served', 'isFree'],
-  zfs: ['pools', 'datasets', 'snapshots', 'importable', 'isKey', 'holds'],
+  zfs: ['pools', 'datasets', 'snapshots', 'importable', 'isKey', 'holds', 'differences'],
 };
 
 export function isHarmless(call: string): boolean {

@@ -4,9 +4,18 @@ import { useLive } from '../base/live.ts';
 import { link, type Place } from '../base/route.ts';
 import { Waiting } from '../parts/common.tsx';
 
+/** The page made by hand that most people look for in an area. */
+const makers: Readonly<Record<string, readonly [page: string, title: string]>> = {
+  block: ['new-target', 'A disk for a client'],
+  protection: ['new-replication', 'Replicate to another machine'],
+  accounts: ['join', 'Join a domain'],
+  system: ['new-certificate', 'New certificate'],
+};
+
 /** Everything that belongs to an entry of the menu: its lists, its settings, and what it can do. */
 export default function AreaPage({ place: { entry } }: { place: Place }) {
   const title = entries.find(({ name }) => name === entry)?.title ?? 'Nothing is here';
+  const made = makers[entry];
   return (
     <>
       <div class="row top">
@@ -21,6 +30,11 @@ export default function AreaPage({ place: { entry } }: { place: Place }) {
               The first hour
             </a>
           </>
+        )}
+        {made !== undefined && (
+          <a class="btn primary" href={link(entry, made[0])}>
+            {made[1]}
+          </a>
         )}
       </div>
       <Resources entry={entry} />

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { addressOf, type Form, type FormField, formOf } from '../base/catalogue.ts';
+import { addressOf, type Form, formOf } from '../base/catalogue.ts';
 import { count } from '../base/format.ts';
 import type { Row } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
@@ -9,7 +9,6 @@ import { go, link, type Place } from '../base/route.ts';
 import { person, renewing } from '../base/session.ts';
 import { asCommand, openBody, transactions } from '../parts/asking.ts';
 import { Card, Pill, Waiting } from '../parts/common.tsx';
-import { Field } from '../parts/fields.tsx';
 import {
   addressesOf,
   after,
@@ -22,8 +21,9 @@ import {
   stages,
   topics,
 } from '../parts/first-hour.ts';
+import { SomeFields, useDraft } from '../parts/made-form.tsx';
 import { PoolMaker } from '../parts/pool-maker.tsx';
-import { type Problems, RequestForm } from '../parts/request-form.tsx';
+import { RequestForm } from '../parts/request-form.tsx';
 import { initialValues } from '../parts/values.ts';
 
 const stepLink = (step: StageName) => link('overview', 'first-hour', { step });
@@ -137,36 +137,6 @@ function Done({ now, step, again, next }: StepProps & { step: StageName; again()
 const namesIn = (some: readonly { readonly name: string }[]): string =>
   some.length > 4 ? `${some.length} of them` : some.map(({ name }) => name).join(', ');
 
-interface SomeFieldsProps {
-  readonly fields: readonly FormField[];
-  readonly wires: readonly string[];
-  readonly values: Row;
-  readonly problems: Problems;
-  set(wire: string, value: unknown): void;
-}
-
-/** Some fields of a form, in the order of `wires`. */
-function SomeFields({ fields, wires, values, problems, set }: SomeFieldsProps) {
-  return (
-    <>
-      {wires.map((wire) => {
-        const field = fields.find((one) => one.wire === wire);
-        if (field === undefined) return null;
-        return (
-          <Field
-            key={wire}
-            {...{ field }}
-            value={values[wire]}
-            problems={problems[wire] ?? []}
-            isNew={true}
-            set={(value) => set(wire, value)}
-          />
-        );
-      })}
-    </>
-  );
-}
-
 function Password({ now, next, skip }: StepProps) {
   const form = useLive('form of users', [], () => formOf('account/users'));
   const password = useSignal('');
@@ -222,18 +192,6 @@ function Password({ now, next, skip }: StepProps) {
       )}
     </RequestForm>
   );
-}
-
-/** The values of a form that is filled in: those that were given, over those with which the form begins. */
-function useDraft(first: Row) {
-  const changes = useSignal<Row>(first);
-  return {
-    body: changes.value,
-    set: (wire: string, value: unknown) => {
-      const { [wire]: _, ...others } = changes.value;
-      changes.value = value === undefined || value === '' ? others : { ...others, [wire]: value };
-    },
-  };
 }
 
 interface CreateProps extends Omit<StepProps, 'now'> {

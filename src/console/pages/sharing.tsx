@@ -83,14 +83,13 @@ export default function SharingPage() {
         <h1>Sharing</h1>
         <span class="grow" />
         {protocols.map(({ path, title }) => (
-          <a
-            key={path}
-            class={path === 'sharing/cifs' ? 'btn primary' : 'btn'}
-            href={link('sharing', 'record', { of: path, new: '1' })}
-          >
+          <a key={path} class="btn" href={link('sharing', 'record', { of: path, new: '1' })}>
             New {title} share
           </a>
         ))}
+        <a class="btn primary" href={link('sharing', 'new-share')}>
+          Share a folder
+        </a>
       </div>
       <Card title="Shares">
         {shares.value === undefined ? (

@@ -1,0 +1,165 @@
+import { useSignal } from '@preact/signals';
+import { type Form, formOf } from '../base/catalogue.ts';
+import { listIn, textIn } from '../base/json.ts';
+import { useLive } from '../base/live.ts';
+import { go, link } from '../base/route.ts';
+import { type Asked, asCommand, asPlainCommand, openBody } from '../parts/asking.ts';
+import { Waiting } from '../parts/common.tsx';
+import { SomeFields, useDraft } from '../parts/made-form.tsx';
+import { RequestForm } from '../parts/request-form.tsx';
+
+const path = 'system/certificate';
+
+const ways = [
+  { way: 'acme', title: 'From a public authority', about: 'Such as Let’s Encrypt. It is renewed by itself.' },
+  { way: 'csr', title: 'From an authority of your own', about: 'Makes a request that your authority signs.' },
+  { way: 'import', title: 'One that is there', about: 'A certificate and its private key, as text.' },
+] as const;
+type Way = (typeof ways)[number]['way'];
+
+/** A certificate: from a public authority, from one of the organisation, or one that is there already. */
+export default function NewCertificatePage() {
+  const form = useLive('form of certificates', [], () => formOf(path));
+  const way = useSignal<Way>('acme');
+  if (form.value === undefined) return <Waiting refused={form.refused} what="the form" />;
+  return (
+    <>
+      <div class="row top">
+        <a href={link('system', 'list', { of: path })}>Certificates</a>
+        <h1>New certificate</h1>
+        <span class="soft grow">The console has one of its own authority already, which browsers ask about.</span>
+      </div>
+      <fieldset class="picks three">
+        <legend class="unseen">Where it comes from</legend>
+        {ways.map((one) => (
+          <label key={one.way} class="pick">
+            <input type="radio" name="way" checked={way.value === one.way} onChange={() => (way.value = one.way)} />
+            <b>{one.title}</b>
+            <span class="soft">{one.about}</span>
+          </label>
+        ))}
+      </fieldset>
+      {way.value === 'acme' ? <Public /> : <Described key={way.value} form={form.value} way={way.value} />}
+    </>
+  );
+}
+
+const done = () => go(link('system', 'list', { of: path }));
+const cancel = (
+  <a class="btn" href={link('system', 'list', { of: path })}>
+    Cancel
+  </a>
+);
+
+function Public() {
+  const { body: draft, set } = useDraft({ name: 'public', names: [location.hostname] });
+  const isAgreed = useSignal(false);
+  const body = { ...draft, terms_agreed: isAgreed.value };
+  const asked: Asked = { method: 'POST', address: '/api/holdfast/v1/acme', body, etag: undefined };
+  const names = listIn(draft['names']).map(textIn);
+  const field = (id: 'name' | 'names' | 'contact', title: string, help: string, problems: readonly string[] = []) => (
+    <div class="field">
+      <label for={id}>{title}</label>
+      <input
+        id={id}
+        type="text"
+        autocomplete="off"
+        value={id === 'names' ? names.join(' ') : textIn(draft[id])}
+        aria-describedby={`${id}-problem ${id}-help`}
+        aria-invalid={problems.length > 0}
+        onInput={({ currentTarget: { value } }) => set(id, id === 'names' ? value.split(/\s/) : value)}
+      />
+      <p class="err" id={`${id}-problem`}>
+        {problems.join(' ')}
+      </p>
+      <p class="help" id={`${id}-help`}>
+        {help}
+      </p>
+    </div>
+  );
+  return (
+    <RequestForm
+      {...{ asked, done }}
+      shown={body}
+      command={asPlainCommand(asked)}
+      known={['name', 'names', 'contact']}
+      send="Order it"
+      report="The certificate is ordered."
+      isIncomplete={!isAgreed.value || names.join('') === ''}
+      beside={cancel}
+    >
+      {(problems) => (
+        <>
+          {field('name', 'Name here', 'How it is called in lists.', problems['name'])}
+          {field(
+            'names',
+            'Names of this machine',
+            'With blanks between them. The authority asks this machine at port 80 of each of them.',
+            problems['names'],
+          )}
+          {field('contact', 'Mail address', 'The authority warns there. It can be empty.', problems['contact'])}
+          <label class="inline">
+            <input
+              type="checkbox"
+              checked={isAgreed.value}
+              onChange={(event) => (isAgreed.value = event.currentTarget.checked)}
+            />
+            I agree to the terms of Let’s Encrypt
+          </label>
+          <p class="help">
+            For names that are not reached from the internet, prove them by DNS: see docs/security.md. Choose the
+            certificate in <a href={link('system', 'record', { of: 'system/settings' })}>the settings of the system</a>{' '}
+            once it is there.
+          </p>
+        </>
+      )}
+    </RequestForm>
+  );
+}
+
+const described = {
+  csr: {
+    verb: 'create-csr',
+    segment: 'csr',
+    send: 'Make the request',
+    first: { cert_digest_algorithm: 'SHA256', cert_key_length: 2048, cert_common: location.hostname },
+    wires: [
+      ...['cert_name', 'cert_common', 'cert_san', 'cert_organization', 'cert_city', 'cert_state', 'cert_country'],
+      'cert_email',
+    ],
+    about: 'Your authority gets the request as text from the new certificate, and signs it.',
+  },
+  import: {
+    verb: 'import',
+    segment: 'import',
+    send: 'Import it',
+    first: {},
+    wires: ['cert_name', 'cert_certificate', 'cert_privatekey', 'cert_passphrase', 'cert_passphrase2'],
+    about: 'The certificate comes first, then those of the authorities above it, as PEM.',
+  },
+} as const;
+
+function Described({ form, way }: { form: Form; way: 'csr' | 'import' }) {
+  const { verb, segment, send, first, wires, about } = described[way];
+  const { body, set } = useDraft(first);
+  const command = form.commands.find((one) => one.verb === verb);
+  const fields = command?.fields ?? [];
+  return (
+    <RequestForm
+      asked={{ method: 'POST', address: `/api/v1.0/${path}/${segment}/`, body, etag: undefined }}
+      shown={openBody(body, fields)}
+      command={asCommand(form, verb, '', body, fields)}
+      known={wires}
+      {...{ send, done }}
+      report={`Made: the certificate ${textIn(body['cert_name'])}`}
+      beside={cancel}
+    >
+      {(problems) => (
+        <>
+          <p class="help beneath">{about}</p>
+          <SomeFields {...{ fields, wires, problems, set }} values={body} />
+        </>
+      )}
+    </RequestForm>
+  );
+}

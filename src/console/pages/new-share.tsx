@@ -1,0 +1,280 @@
+import { useSignal } from '@preact/signals';
+import { client } from '../base/client.ts';
+import { rowsIn, textIn } from '../base/json.ts';
+import { useLive } from '../base/live.ts';
+import { go, link, type Place } from '../base/route.ts';
+import { type Asked, asPlainCommand, transactions } from '../parts/asking.ts';
+import { Waiting } from '../parts/common.tsx';
+import { PathChoice } from '../parts/path-choice.tsx';
+import { RequestForm } from '../parts/request-form.tsx';
+
+const protocols = [
+  { name: 'SMB', for: 'Windows, macOS and Linux', service: 'cifs' },
+  { name: 'NFS', for: 'Linux and hypervisors', service: 'nfs' },
+  { name: 'WebDAV', for: 'browsers and far-away clients', service: 'webdav' },
+] as const;
+type Protocol = (typeof protocols)[number]['name'];
+
+interface Known {
+  readonly groups: readonly string[];
+  readonly services: ReadonlyMap<string, { readonly id: string; readonly isOn: boolean }>;
+}
+
+async function readKnown(): Promise<Known> {
+  const [groups, services] = await Promise.all([
+    client.request('GET', '/api/v1.0/account/groups/?limit=0'),
+    client.request('GET', '/api/v1.0/services/services/?limit=0'),
+  ]);
+  return {
+    groups: rowsIn(groups)
+      .filter((one) => one['bsdgrp_builtin'] !== true)
+      .map((one) => textIn(one['bsdgrp_group'])),
+    services: new Map(
+      rowsIn(services).map((one) => [
+        textIn(one['srv_service']),
+        { id: textIn(one['id']), isOn: one['srv_enable'] === true },
+      ]),
+    ),
+  };
+}
+
+type Who = 'group' | 'accounts' | 'guests';
+
+/** Shares a folder by one protocol or several: the shares, their services and the rights of the folder are one change. */
+export default function NewSharePage({ place: { words } }: { place: Place }) {
+  const known = useLive('what a share needs', ['record:account/groups', 'record:services/services'], readKnown);
+  if (known.value === undefined) return <Waiting refused={known.refused} what="groups and services" />;
+  return <NewShare known={known.value} first={words.get('folder') ?? ''} />;
+}
+
+function NewShare({ known: { groups, services }, first }: { known: Known; first: string }) {
+  const folder = useSignal(first);
+  const name = useSignal('');
+  const by = useSignal<readonly Protocol[]>(['SMB']);
+  const who = useSignal<Who>(groups.length > 0 ? 'group' : 'accounts');
+  const group = useSignal(groups[0] ?? '');
+  const isReadOnly = useSignal(false);
+  const path = folder.value.trim().replace(/\/+$/, '');
+  const called = name.value.trim() || path.slice(path.lastIndexOf('/') + 1);
+  const has = (one: Protocol) => by.value.includes(one);
+  const chosen = protocols.filter((one) => has(one.name));
+  const requests = [
+    ...(has('SMB')
+      ? [
+          {
+            ...{ method: 'POST', path: 'sharing/cifs/' },
+            body: {
+              ...{ cifs_path: path, cifs_name: called, cifs_ro: isReadOnly.value },
+              cifs_guestok: who.value === 'guests',
+            },
+          },
+        ]
+      : []),
+    ...(has('NFS')
+      ? [{ method: 'POST', path: 'sharing/nfs/', body: { nfs_paths: [path], nfs_ro: isReadOnly.value } }]
+      : []),
+    ...(has('WebDAV')
+      ? [
+          {
+            ...{ method: 'POST', path: 'sharing/webdav/' },
+            body: { webdav_name: called, webdav_path: path, webdav_ro: isReadOnly.value, webdav_perm: false },
+          },
+        ]
+      : []),
+    ...chosen.flatMap(({ service }) => {
+      const found = services.get(service);
+      return found === undefined || found.isOn
+        ? []
+        : [{ method: 'PUT', path: `services/services/${found.id}/`, body: { srv_enable: true } }];
+    }),
+    ...(who.value === 'group' && group.value !== ''
+      ? [
+          {
+            ...{ method: 'PUT', path: 'storage/permission/' },
+            body: {
+              ...{ mp_path: path, mp_acl: 'windows', mp_user_en: false, mp_group: group.value },
+              mp_recursive: true,
+            },
+          },
+        ]
+      : []),
+  ];
+  const host = location.hostname;
+  const asked: Asked = { method: 'POST', address: transactions, body: { requests }, etag: undefined };
+  return (
+    <>
+      <div class="row top">
+        <a href={link('sharing')}>Sharing</a>
+        <h1>Share a folder</h1>
+        <span class="grow" />
+        <span class="soft">Draft · nothing has happened yet</span>
+      </div>
+      <RequestForm
+        {...{ asked }}
+        shown={{ requests }}
+        command={asPlainCommand(asked)}
+        known={['cifs_path', 'cifs_name', 'nfs_paths', 'webdav_path', 'webdav_name', 'mp_path', 'mp_group']}
+        send="Share the folder"
+        report={`Shared: ${path}`}
+        isIncomplete={path === '' || chosen.length === 0}
+        done={() => go(link('sharing'))}
+        beside={
+          <a class="btn" href={link('sharing')}>
+            Cancel
+          </a>
+        }
+      >
+        {(problems) => {
+          const wrong = [
+            ...new Set(['cifs_path', 'nfs_paths', 'webdav_path', 'mp_path'].flatMap((one) => problems[one] ?? [])),
+          ];
+          const misnamed = [...new Set(['cifs_name', 'webdav_name'].flatMap((one) => problems[one] ?? []))];
+          return (
+            <>
+              <div class="field">
+                <label for="folder">Folder</label>
+                <div class="row chosen">
+                  <input
+                    id="folder"
+                    type="text"
+                    autocomplete="off"
+                    placeholder="/mnt/…"
+                    value={folder.value}
+                    aria-describedby="folder-problem folder-help"
+                    aria-invalid={wrong.length > 0}
+                    onInput={(event) => (folder.value = event.currentTarget.value)}
+                  />
+                  <PathChoice path={folder.value} of="Folder" take={(chosen) => (folder.value = chosen)} />
+                </div>
+                <p class="err" id="folder-problem">
+                  {wrong.join(' ')}
+                </p>
+                <p class="help" id="folder-help">
+                  A folder that is not there is made. All in it is reached by the share.
+                </p>
+              </div>
+              <div class="field">
+                <label for="called">Name that clients see</label>
+                <input
+                  id="called"
+                  type="text"
+                  autocomplete="off"
+                  placeholder={called}
+                  value={name.value}
+                  aria-describedby="called-problem"
+                  aria-invalid={misnamed.length > 0}
+                  onInput={(event) => (name.value = event.currentTarget.value)}
+                />
+                <p class="err" id="called-problem">
+                  {misnamed.join(' ')}
+                </p>
+              </div>
+              <fieldset class="field plain">
+                <legend>Served by</legend>
+                <div class="several">
+                  {protocols.map((one) => (
+                    <label key={one.name} class="inline">
+                      <input
+                        type="checkbox"
+                        checked={has(one.name)}
+                        onChange={() =>
+                          (by.value = has(one.name)
+                            ? by.value.filter((other) => other !== one.name)
+                            : [...by.value, one.name])
+                        }
+                      />
+                      {one.name}, for {one.for}
+                    </label>
+                  ))}
+                </div>
+              </fieldset>
+              <fieldset class="picks">
+                <legend>Who may use it</legend>
+                <Pick
+                  of="group"
+                  {...{ who }}
+                  title="Members of a group"
+                  about="They read and write all in the folder."
+                />
+                <Pick
+                  of="accounts"
+                  {...{ who }}
+                  title="Every account"
+                  about="The rights of the folder stay as they are."
+                />
+                <Pick of="guests" {...{ who }} title="Guests too" about="Over SMB nobody is asked for a password." />
+              </fieldset>
+              {who.value === 'group' && (
+                <div class="field beneath">
+                  <label for="group">Group</label>
+                  <select
+                    id="group"
+                    value={group.value}
+                    aria-describedby="group-help group-problem"
+                    onChange={(event) => (group.value = event.currentTarget.value)}
+                  >
+                    {groups.length === 0 && <option value="">There is no group yet</option>}
+                    {groups.map((one) => (
+                      <option key={one}>{one}</option>
+                    ))}
+                  </select>
+                  <p class="err" id="group-problem">
+                    {problems['mp_group']?.join(' ')}
+                  </p>
+                  <p class="help" id="group-help">
+                    The folder and all in it belong to the group then; others may read.
+                  </p>
+                </div>
+              )}
+              <label class="inline">
+                <input
+                  type="checkbox"
+                  checked={isReadOnly.value}
+                  onChange={(event) => (isReadOnly.value = event.currentTarget.checked)}
+                />
+                Clients may only read
+              </label>
+              {path !== '' && (
+                <dl class="state">
+                  {has('SMB') && (
+                    <div>
+                      <dt>Clients reach it by SMB as</dt>
+                      <dd>
+                        <code>{`\\\\${host}\\${called}`}</code> <code>{`smb://${host}/${called}`}</code>
+                      </dd>
+                    </div>
+                  )}
+                  {has('NFS') && (
+                    <div>
+                      <dt>by NFS as</dt>
+                      <dd>
+                        <code>{`${host}:${path}`}</code>
+                      </dd>
+                    </div>
+                  )}
+                </dl>
+              )}
+            </>
+          );
+        }}
+      </RequestForm>
+    </>
+  );
+}
+
+interface PickProps {
+  readonly of: Who;
+  readonly who: { value: Who };
+  readonly title: string;
+  readonly about: string;
+}
+
+function Pick({ of, who, title, about }: PickProps) {
+  return (
+    <label class="pick">
+      <input type="radio" name="who" checked={who.value === of} onChange={() => (who.value = of)} />
+      <b>{title}</b>
+      <span class="soft">{about}</span>
+    </label>
+  );
+}
