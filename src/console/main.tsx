@@ -4,10 +4,11 @@ import { useEffect } from 'preact/hooks';
 import { person, recognise } from './base/session.ts';
 import { Shell } from './shell/shell.tsx';
 import { SignIn } from './shell/sign-in.tsx';
+import * as t from './texts/main.ts';
 
 function Console() {
   useEffect(() => void recognise(), []);
-  if (person.value === undefined) return <p class="starting soft">Asking the appliance …</p>;
+  if (person.value === undefined) return <p class="starting soft">{t.askingTheAppliance}</p>;
   return person.value === null ? <SignIn /> : <Shell name={person.value.name} />;
 }
 

@@ -1,5 +1,6 @@
 /** What there is to manage, as the appliance describes it. */
 import type { components } from '../../../clients/typescript/src/index.ts';
+import * as t from '../texts/base/catalogue.ts';
 import { client } from './client.ts';
 
 export type Form = components['schemas']['ResourceForm'];
@@ -46,14 +47,14 @@ export interface Entry {
 }
 
 export const entries: readonly Entry[] = [
-  { name: 'overview', title: 'Overview', paths: [] },
-  { name: 'storage', title: 'Storage', paths: ['storage/'] },
+  { name: 'overview', title: t.overview, paths: [] },
+  { name: 'storage', title: t.storage, paths: ['storage/'] },
   // A service shares something unless another entry names it.
-  { name: 'sharing', title: 'Sharing', paths: ['sharing/', 'services/'] },
-  { name: 'block', title: 'Block', paths: ['services/iscsi/'] },
+  { name: 'sharing', title: t.sharing, paths: ['sharing/', 'services/'] },
+  { name: 'block', title: t.block, paths: ['services/iscsi/'] },
   {
     name: 'protection',
-    title: 'Protection',
+    title: t.protection,
     paths: [
       ...['storage/snapshot', 'storage/task', 'storage/replication', 'storage/scrub', 'tasks/rsync', 'tasks/smarttest'],
       'services/smart',
@@ -61,16 +62,16 @@ export const entries: readonly Entry[] = [
   },
   {
     name: 'accounts',
-    title: 'Accounts and directory',
+    title: t.accountsAndDirectory,
     paths: ['account/', 'directoryservice/', 'services/domaincontroller'],
   },
-  { name: 'network', title: 'Network', paths: ['network/', 'services/dynamicdns', 'services/lldp'] },
+  { name: 'network', title: t.network, paths: ['network/', 'services/dynamicdns', 'services/lldp'] },
   {
     name: 'system',
-    title: 'System',
+    title: t.system,
     paths: ['services/services', 'services/snmp', 'services/ssh', 'services/ups'],
   },
-  { name: 'activity', title: 'Activity', paths: [] },
+  { name: 'activity', title: t.activity, paths: [] },
 ];
 
 /** The entry that a resource belongs to. Whatever no other entry has belongs to System. */

@@ -1,21 +1,21 @@
 /** How values are written for people. */
-import { textIn } from './json.ts';
 
-const units = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+import * as t from '../texts/base/format.ts';
+import { textIn } from './json.ts';
 
 /** `1.19 TB`; in powers of 1024, as ZFS counts. */
 export function bytes(value: number): string {
   let left = Math.abs(value);
   let unit = 0;
-  while (left >= 1024 && unit < units.length - 1) {
+  while (left >= 1024 && unit < t.units.length - 1) {
     left /= 1024;
     unit += 1;
   }
   const digits = unit === 0 || left >= 100 ? 0 : left >= 10 ? 1 : 2;
-  return `${value < 0 ? '-' : ''}${left.toFixed(digits)} ${units[unit]}`;
+  return `${value < 0 ? '-' : ''}${left.toFixed(digits)} ${t.units[unit]}`;
 }
 
-export function count(value: number, one: string, many = `${one}s`): string {
+export function count(value: number, one: string, many = t.many(one)): string {
   return `${value.toLocaleString('en')} ${value === 1 ? one : many}`;
 }
 
@@ -23,17 +23,17 @@ export function count(value: number, one: string, many = `${one}s`): string {
 export function age(at: number | string, now: number): string {
   const then = typeof at === 'number' ? at : Date.parse(at);
   const seconds = Math.max(0, Math.round((now - then) / 1000));
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min ago`;
-  if (seconds < 86_400) return `${Math.round(seconds / 3600)} h ago`;
-  return `${Math.round(seconds / 86_400)} d ago`;
+  if (seconds < 60) return t.sAgo(seconds);
+  if (seconds < 3600) return t.minAgo(Math.round(seconds / 60));
+  if (seconds < 86_400) return t.hAgo(Math.round(seconds / 3600));
+  return t.dAgo(Math.round(seconds / 86_400));
 }
 
 /** `in 1 h 50 min`. */
 export function until(at: string, now: number): string {
   const minutes = Math.max(0, Math.round((Date.parse(at) - now) / 60_000));
-  if (minutes < 1) return 'in less than a minute';
-  return `in ${minutes >= 60 ? `${Math.floor(minutes / 60)} h ` : ''}${minutes % 60} min`;
+  if (minutes < 1) return t.inLessThanAMinute;
+  return t.inMin(minutes >= 60 ? `${Math.floor(minutes / 60)} h ` : '', minutes % 60);
 }
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -50,22 +50,14 @@ export function when(at: string, now: number): string {
 
 export const exactly = (at: string): string => whole.format(new Date(at));
 
-/** `SMB shares` for `SMB share`, `members of a link aggregate` for `member of a link aggregate`. */
-export function plural(title: string): string {
-  const [what = '', ...of] = title.split(/(?= of )/);
-  if (of.length > 0) return plural(what) + of.join('');
-  if (/(s|x|ch|sh)$/.test(title)) return `${title}es`;
-  return /[^aeiou]y$/.test(title) ? `${title.slice(0, -1)}ies` : `${title}s`;
-}
-
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A value in a table. */
 export function shown(value: unknown, widget: string | null): string {
   if (value === null || value === undefined || value === '') return '–';
-  if (value === true) return 'yes';
-  if (value === false) return 'no';
-  if (widget === 'size' && typeof value === 'number') return value === 0 ? 'none' : bytes(value);
+  if (value === true) return t.yes;
+  if (value === false) return t.no;
+  if (widget === 'size' && typeof value === 'number') return value === 0 ? t.none : bytes(value);
   if (Array.isArray(value)) return value.length === 0 ? '–' : value.map((one) => shown(one, widget)).join(', ');
   return typeof value === 'object' ? JSON.stringify(value) : textIn(value);
 }

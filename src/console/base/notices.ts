@@ -1,5 +1,6 @@
 /** What was just done, at the foot of the page. */
 import { signal } from '@preact/signals';
+import * as t from '../texts/base/notices.ts';
 import { client } from './client.ts';
 import { touch } from './live.ts';
 import { refusalOf } from './problem.ts';
@@ -50,7 +51,7 @@ export async function notifyChange(text: string, headers: Headers): Promise<void
 export async function undo(number: number): Promise<void> {
   try {
     await client.post('/api/holdfast/v1/revisions/{number}/revert', { path: { number } });
-    notify(`Change ${number} was taken back.`);
+    notify(t.changeWasTakenBack(number));
   } catch (error) {
     notify(refusalOf(error).sentence, 'refused');
   }

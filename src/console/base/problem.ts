@@ -1,5 +1,6 @@
 /** Why the appliance refused a request, in a form that pages can show. */
 import { HoldfastError } from '../../../clients/typescript/src/index.ts';
+import * as t from '../texts/base/problem.ts';
 import { isRow, listIn, type Row, rowIn, rowsIn, textIn } from './json.ts';
 
 export interface Refusal {
@@ -16,7 +17,7 @@ export interface Refusal {
 
 export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof HoldfastError)) {
-    const sentence = error instanceof TypeError ? 'The appliance does not answer.' : String(error);
+    const sentence = error instanceof TypeError ? t.theApplianceDoesNotAnswer : String(error);
     return { status: 0, code: 'unreachable', sentence, fields: {}, record: undefined, holders: [] };
   }
   const body = rowIn(error.body);

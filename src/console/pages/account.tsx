@@ -7,6 +7,7 @@ import { refusalOf } from '../base/problem.ts';
 import { link } from '../base/route.ts';
 import { person, recognise } from '../base/session.ts';
 import { Card, Scroller, Waiting } from '../parts/common.tsx';
+import * as t from '../texts/pages/account.ts';
 
 /** The own account: its password, its second factor, and where it is signed in. */
 export default function AccountPage() {
@@ -14,15 +15,13 @@ export default function AccountPage() {
     <>
       <div class="row top">
         <h1>{person.value?.name}</h1>
-        <span class="soft">{person.value?.isAdministrator === true ? 'may do everything' : 'has limited rights'}</span>
+        <span class="soft">{person.value?.isAdministrator === true ? t.mayDoEverything : t.hasLimitedRights}</span>
       </div>
       <div class="cards three">
-        <Card title="Password">
-          <p class="soft">
-            The password is that of the account. A new one ends the sessions that the old one began, this one too.
-          </p>
+        <Card title={t.password}>
+          <p class="soft">{t.thePasswordIsThatOfThe}</p>
           <p>
-            <a href={link('accounts', 'list', { of: 'account/users' })}>Accounts</a>
+            <a href={link('accounts', 'list', { of: 'account/users' })}>{t.accounts}</a>
           </p>
         </Card>
         <Factor />
@@ -63,14 +62,14 @@ function Factor() {
       await client.post('/api/holdfast/v1/people/current/factor/remove', { body: { code: code.value } });
       code.value = '';
       await recognise();
-      notify('The second factor was removed.');
+      notify(t.theSecondFactorWasRemoved);
     });
   const has = person.value?.hasFactor === true;
   return (
-    <Card title="Second factor">
+    <Card title={t.secondFactor}>
       {recovery.value.length > 0 && (
         <>
-          <p>Keep these recovery codes. Each is accepted once instead of a code, and they are shown only now.</p>
+          <p>{t.keepTheseRecoveryCodesEachIs}</p>
           <ul class="codes">
             {recovery.value.map((one) => (
               <li key={one}>
@@ -82,18 +81,16 @@ function Factor() {
       )}
       {!has && begun.value === undefined && (
         <>
-          <p class="soft">Logins with the password need no code yet.</p>
+          <p class="soft">{t.loginsWithThePasswordNeedNo}</p>
           <button type="button" onClick={() => void begin()}>
-            Set up…
+            {t.setUpDots}
           </button>
         </>
       )}
       {begun.value !== undefined && (
         <>
-          <p>
-            Read this with an authenticator program, or type the secret: <code>{begun.value.secret}</code>
-          </p>
-          <img src={begun.value.qr} alt="QR code of the secret" width="180" height="180" />
+          <p>{t.readThisWithAnAuthenticatorProgram(<code>{begun.value.secret}</code>)}</p>
+          <img src={begun.value.qr} alt={t.qrCodeOfTheSecret} width="180" height="180" />
         </>
       )}
       {(has || begun.value !== undefined) && (
@@ -104,7 +101,7 @@ function Factor() {
           }}
         >
           <div class="field">
-            <label for="code">Code of the program</label>
+            <label for="code">{t.codeOfTheProgram}</label>
             <input
               id="code"
               type="text"
@@ -115,7 +112,7 @@ function Factor() {
             />
           </div>
           <button type="submit" class={has ? 'danger' : 'primary'} disabled={code.value === ''}>
-            {has ? 'Remove the second factor' : 'Confirm'}
+            {has ? t.removeTheSecondFactor : t.confirm}
           </button>
         </form>
       )}
@@ -135,11 +132,11 @@ function Sessions() {
     sessions.again();
   };
   return (
-    <Card title="Sessions">
+    <Card title={t.sessions}>
       {sessions.value === undefined ? (
-        <Waiting refused={sessions.refused} what="the sessions" />
+        <Waiting refused={sessions.refused} what={t.theSessions} />
       ) : (
-        <Scroller label="Sessions">
+        <Scroller label={t.sessions}>
           <table>
             <tbody>
               {sessions.value.map(({ id, account, address, created }) => (
@@ -151,10 +148,10 @@ function Sessions() {
                     <button
                       type="button"
                       class="quiet"
-                      aria-label={`End the session from ${address}, ${exactly(created)}`}
+                      aria-label={t.endTheSessionFrom(address, exactly(created))}
                       onClick={() => void end(id)}
                     >
-                      End
+                      {t.end}
                     </button>
                   </td>
                 </tr>

@@ -8,9 +8,10 @@ import { refusalOf } from '../base/problem.ts';
 import { link, type Place } from '../base/route.ts';
 import { Card, Pill, Scroller, Waiting } from '../parts/common.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import * as t from '../texts/pages/activity.ts';
 
 const time: Column = {
-  ...{ name: 'at', title: 'Time', canSort: true },
+  ...{ name: 'at', title: t.time, canSort: true },
   cell: (row) => exactly(textIn(row['at'])),
 };
 const text = (name: string, title: string, more: Partial<Column> = {}): Column => ({
@@ -25,67 +26,67 @@ export default function ActivityPage({ place: { page, words } }: { place: Place 
   return (
     <>
       <div class="row top">
-        <h1>Activity</h1>
+        <h1>{t.activity}</h1>
       </div>
       <div class="cards">
-        <Card title="Jobs">
+        <Card title={t.jobs}>
           <Table
-            label="Jobs"
+            label={t.jobs}
             address="/api/holdfast/v1/jobs"
             topics={['jobs']}
             fields={['id', 'title', 'state', 'started', 'percent', 'error', 'progress']}
             keyOf={(row) => textIn(row['id'])}
-            empty={<p class="soft">No job has run yet.</p>}
+            empty={<p class="soft">{t.noJobHasRunYet}</p>}
             columns={[
-              text('title', 'Job', { canFind: true }),
-              { name: 'state', title: 'State', canSort: true, cell: (row) => <JobState row={row} /> },
-              { name: 'started', title: 'Began', canSort: true, cell: (row) => exactly(textIn(row['started'])) },
+              text('title', t.job, { canFind: true }),
+              { name: 'state', title: t.state, canSort: true, cell: (row) => <JobState row={row} /> },
+              { name: 'started', title: t.began, canSort: true, cell: (row) => exactly(textIn(row['started'])) },
               {
                 name: 'progress',
-                title: 'What it reported',
+                title: t.whatItReported,
                 cell: (row) => textIn(row['error']) || textIn(row['progress']) || '–',
               },
             ]}
           />
         </Card>
-        <Card title="Changes">
+        <Card title={t.changes}>
           <Table
-            label="Changes"
+            label={t.changes}
             address="/api/holdfast/v1/revisions"
             topics={['revisions']}
             fields={['number', 'at', 'actor', 'title', 'comment']}
             keyOf={(row) => textIn(row['number'])}
-            empty={<p class="soft">Nothing has been changed yet.</p>}
+            empty={<p class="soft">{t.nothingHasBeenChangedYet}</p>}
             columns={[
               {
-                ...{ name: 'title', title: 'Change', canFind: true, canSort: true },
+                ...{ name: 'title', title: t.change, canFind: true, canSort: true },
                 cell: (row) => (
                   <a href={link('activity', 'revision', { number: textIn(row['number']) })}>{textIn(row['title'])}</a>
                 ),
               },
-              text('actor', 'By'),
+              text('actor', t.by),
               time,
-              text('comment', 'Why'),
+              text('comment', t.why),
             ]}
           />
         </Card>
         <Drift />
-        <Card title="Audit log">
+        <Card title={t.auditLog}>
           <Table
-            label="Audit log"
+            label={t.auditLog}
             address="/api/holdfast/v1/audit"
             topics={['revisions']}
             fields={['number', 'at', 'actor', 'address', 'method', 'path', 'status']}
             keyOf={(row) => textIn(row['number'])}
-            empty={<p class="soft">No request has changed anything yet.</p>}
+            empty={<p class="soft">{t.noRequestHasChangedAnythingYet}</p>}
             columns={[
-              text('path', 'Request', {
+              text('path', t.request, {
                 canFind: true,
                 cell: (row) => `${textIn(row['method'])} ${textIn(row['path'])}`,
               }),
-              text('status', 'Answer'),
-              text('actor', 'By'),
-              text('address', 'From'),
+              text('status', t.answer),
+              text('actor', t.by),
+              text('address', t.from),
               time,
             ]}
           />
@@ -111,20 +112,20 @@ function Drift() {
   const heal = async (subsystem: string) => {
     try {
       await client.post('/api/holdfast/v1/drift/{subsystem}/heal', { path: { subsystem } });
-      notify(`${subsystem} is as configured again.`);
+      notify(t.isAsConfiguredAgain(subsystem));
     } catch (error) {
       notify(refusalOf(error).sentence, 'refused');
     }
     touch('drift', 'problems', 'machine');
   };
   return (
-    <Card title="Differences from the configuration">
+    <Card title={t.differencesFromTheConfiguration}>
       {drift.value === undefined ? (
-        <Waiting refused={drift.refused} what="the differences" />
+        <Waiting refused={drift.refused} what={t.theDifferences} />
       ) : differing.length === 0 ? (
-        <p class="soft">The machine is as configured: {drift.value.length} subsystems were compared.</p>
+        <p class="soft">{t.theMachineIsAsConfiguredSubsystems(drift.value.length)}</p>
       ) : (
-        <Scroller label="Differences from the configuration">
+        <Scroller label={t.differencesFromTheConfiguration}>
           <table>
             <tbody>
               {differing.map(({ subsystem, drift: some, degraded }) => (
@@ -133,7 +134,7 @@ function Drift() {
                   <td class="wrap">{[degraded, ...some].filter((one) => one != null).join('; ')}</td>
                   <td class="num">
                     <button type="button" onClick={() => void heal(subsystem)}>
-                      Heal
+                      {t.heal}
                     </button>
                   </td>
                 </tr>
@@ -151,24 +152,22 @@ function RevisionPage({ number }: { number: number }) {
   const revision = useLive(`revision ${number}`, [], () =>
     client.get('/api/holdfast/v1/revisions/{number}', { path: { number } }),
   );
-  if (revision.value === undefined) return <Waiting refused={revision.refused} what="the change" />;
+  if (revision.value === undefined) return <Waiting refused={revision.refused} what={t.theChange} />;
   const { title, actor, at, comment, revertible, changes } = revision.value;
   return (
     <>
       <div class="row top">
-        <a href={link('activity')}>Activity</a>
+        <a href={link('activity')}>{t.activity}</a>
         <h1>{title}</h1>
         <span class="soft grow">
-          Change {number} by {actor}, {exactly(at)}
+          {t.changeBy(number, actor, exactly(at))}
           {comment == null ? '' : ` · ${comment}`}
         </span>
         <button type="button" class="primary" disabled={!revertible} onClick={() => void undo(number)}>
-          Undo
+          {t.undo}
         </button>
       </div>
-      {!revertible && (
-        <p class="soft">It cannot be taken back: it belongs to the machine, or was a part of a larger request.</p>
-      )}
+      {!revertible && <p class="soft">{t.itCannotBeTakenBackIt}</p>}
       <div class="cards">
         {changes.map(({ resource, id, what, fields }) => (
           <section class="card" key={`${resource} ${id}`}>
@@ -182,9 +181,9 @@ function RevisionPage({ number }: { number: number }) {
               <table>
                 <thead>
                   <tr>
-                    <th>Field</th>
-                    <th>Before</th>
-                    <th>After</th>
+                    <th>{t.field}</th>
+                    <th>{t.before}</th>
+                    <th>{t.after}</th>
                   </tr>
                 </thead>
                 <tbody>

@@ -7,6 +7,7 @@ import { go, link, type Place } from '../base/route.ts';
 import { asCommand } from '../parts/asking.ts';
 import { Waiting } from '../parts/common.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
+import * as t from '../texts/pages/address.ts';
 
 const path = 'network/interface';
 /** Seconds within which a person has to keep the change. */
@@ -19,7 +20,7 @@ export default function AddressPage({ place: { words } }: { place: Place }) {
     form: await formOf(path),
     one: await client.get('/api/v1.0/network/interface/{key}/', { path: { key } }),
   }));
-  if (read.value?.form === undefined) return <Waiting refused={read.refused} what="the interface" />;
+  if (read.value?.form === undefined) return <Waiting refused={read.refused} what={t.theInterface} />;
   return <Change key={key} id={key} one={read.value.one} form={read.value.form} />;
 }
 
@@ -49,9 +50,9 @@ function Change({ id, one, form }: ChangeProps) {
   return (
     <>
       <div class="row top">
-        <a href={back}>Network</a>
-        <h1>Change the address of {one.int_interface}</h1>
-        <span class="soft">{one.ipv4_addresses.join(', ') || 'has none now'}</span>
+        <a href={back}>{t.network}</a>
+        <h1>{t.changeTheAddressOf(one.int_interface)}</h1>
+        <span class="soft">{one.ipv4_addresses.join(', ') || t.hasNoneNow}</span>
       </div>
       <RequestForm
         asked={{
@@ -62,8 +63,8 @@ function Change({ id, one, form }: ChangeProps) {
         shown={body}
         command={asCommand(form, 'set', id, body, form.fields)}
         known={['int_ipv4address', 'int_v4netmaskbit', 'int_dhcp']}
-        send="Change the address"
-        report={`Changed: the address of ${one.int_interface}`}
+        send={t.changeTheAddress}
+        report={t.changedTheAddressOf(one.int_interface)}
         around={(work) => {
           if (isOwn && !isDhcp.value) movedTo.value = next;
           return work();
@@ -71,30 +72,30 @@ function Change({ id, one, form }: ChangeProps) {
         done={() => go(back)}
         beside={
           <a class="btn" href={back}>
-            Cancel
+            {t.cancel}
           </a>
         }
       >
         {(problems) => (
           <>
             <fieldset class="picks">
-              <legend class="unseen">Where the address comes from</legend>
+              <legend class="unseen">{t.whereTheAddressComesFrom}</legend>
               <label class="pick">
                 <input type="radio" name="source" checked={!isDhcp.value} onChange={() => (isDhcp.value = false)} />
-                <b>Fixed</b>
-                <span class="soft">It stays until you change it.</span>
+                <b>{t.fixed}</b>
+                <span class="soft">{t.itStaysUntilYouChangeIt}</span>
               </label>
               <label class="pick">
                 <input type="radio" name="source" checked={isDhcp.value} onChange={() => (isDhcp.value = true)} />
-                <b>DHCP</b>
-                <span class="soft">The network gives it. It may change.</span>
+                <b>{t.dhcp}</b>
+                <span class="soft">{t.theNetworkGivesItItMay}</span>
               </label>
             </fieldset>
             <p class="err">{problems['int_dhcp']?.join(' ')}</p>
             {!isDhcp.value && (
               <>
                 <div class="field beneath">
-                  <label for="address">IPv4 address</label>
+                  <label for="address">{t.ipv4Address}</label>
                   <input
                     id="address"
                     type="text"
@@ -109,7 +110,7 @@ function Change({ id, one, form }: ChangeProps) {
                   </p>
                 </div>
                 <div class="field">
-                  <label for="mask">Length of the network prefix</label>
+                  <label for="mask">{t.lengthOfTheNetworkPrefix}</label>
                   <input
                     id="mask"
                     type="text"
@@ -124,16 +125,14 @@ function Change({ id, one, form }: ChangeProps) {
                     {problems['int_v4netmaskbit']?.join(' ')}
                   </p>
                   <p class="help" id="mask-help">
-                    24 is the mask 255.255.255.0.
+                    {t.text24IsTheMask255255}
                   </p>
                 </div>
               </>
             )}
             <p class={isOwn ? 'warn' : 'help'}>
-              The change goes back by itself after {patience} s unless you press Keep, which then stands in every
-              window.
-              {isOwn &&
-                ` You are connected by this address: open ${isDhcp.value ? 'the new one' : next} after it and press Keep there.`}
+              {t.theChangeGoesBackByItself(patience)}
+              {isOwn && t.youAreConnectedByThisAddress(isDhcp.value ? t.theNewOne : next)}
             </p>
           </>
         )}

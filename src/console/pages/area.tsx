@@ -1,20 +1,22 @@
 import { allResources, type Brief, entries, entryOf } from '../base/catalogue.ts';
-import { capital, plural } from '../base/format.ts';
+import { capital } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link, type Place } from '../base/route.ts';
 import { Waiting } from '../parts/common.tsx';
+import { plural } from '../texts/base/format.ts';
+import * as t from '../texts/pages/area.ts';
 
 /** The page made by hand that most people look for in an area. */
 const makers: Readonly<Record<string, readonly [page: string, title: string]>> = {
-  block: ['new-target', 'A disk for a client'],
-  protection: ['new-replication', 'Replicate to another machine'],
-  accounts: ['join', 'Join a domain'],
-  system: ['new-certificate', 'New certificate'],
+  block: ['new-target', t.aDiskForAClient],
+  protection: ['new-replication', t.replicateToAnotherMachine],
+  accounts: ['join', t.joinADomain],
+  system: ['new-certificate', t.newCertificate],
 };
 
 /** Everything that belongs to an entry of the menu: its lists, its settings, and what it can do. */
 export default function AreaPage({ place: { entry } }: { place: Place }) {
-  const title = entries.find(({ name }) => name === entry)?.title ?? 'Nothing is here';
+  const title = entries.find(({ name }) => name === entry)?.title ?? t.nothingIsHere;
   const made = makers[entry];
   return (
     <>
@@ -24,10 +26,10 @@ export default function AreaPage({ place: { entry } }: { place: Place }) {
         {entry === 'system' && (
           <>
             <a class="btn" href={link('system', 'migrate')}>
-              Move from an old appliance
+              {t.moveFromAnOldAppliance}
             </a>
             <a class="btn" href={link('overview', 'first-hour')}>
-              The first hour
+              {t.theFirstHour}
             </a>
           </>
         )}
@@ -44,13 +46,13 @@ export default function AreaPage({ place: { entry } }: { place: Place }) {
 
 export function Resources({ entry }: { entry: string }) {
   const all = useLive('resources', [], allResources);
-  if (all.value === undefined) return <Waiting refused={all.refused} what="what there is" />;
+  if (all.value === undefined) return <Waiting refused={all.refused} what={t.whatThereIs} />;
   const own = all.value.filter(({ path }) => entryOf(path) === entry);
   return (
     <div class="cards three">
-      <Kind title="Lists" some={own.filter(({ kind }) => kind === 'records')} />
-      <Kind title="Settings" some={own.filter(({ kind }) => kind === 'settings')} />
-      <Kind title="Actions" some={own.filter(({ kind }) => kind === 'actions')} />
+      <Kind title={t.lists} some={own.filter(({ kind }) => kind === 'records')} />
+      <Kind title={t.settings} some={own.filter(({ kind }) => kind === 'settings')} />
+      <Kind title={t.actions} some={own.filter(({ kind }) => kind === 'actions')} />
     </div>
   );
 }

@@ -14,6 +14,7 @@ import { Fields } from '../parts/form.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { initialValues } from '../parts/values.ts';
+import * as t from '../texts/pages/command.ts';
 import { nameOf } from './record.tsx';
 
 type Occupant = components['schemas']['Occupant'];
@@ -27,8 +28,8 @@ export default function CommandPage({ place: { words } }: { place: Place }) {
   const record = useLive<Row | undefined>(`${path} ${key}`, [`record:${path}`], async () =>
     key === '' ? undefined : rowIn(await client.request('GET', addressOf(path, key)).catch(() => undefined)),
   );
-  if (form.value === undefined || record.at === 0) return <Waiting refused={form.refused} what="the command" />;
-  if (command === undefined) return <p class="err">There is no command {words.get('verb')} for this.</p>;
+  if (form.value === undefined || record.at === 0) return <Waiting refused={form.refused} what={t.theCommand} />;
+  if (command === undefined) return <p class="err">{t.thereIsNoCommandForThis(words.get('verb'))}</p>;
   return (
     <Loaded form={form.value} {...{ command }} recordKey={key} name={nameOf(form.value, record.value ?? {}) || key} />
   );
@@ -85,7 +86,7 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
       if (destroys && !isSame(await occupantsOf(dataset), occupants.value ?? [])) {
         occupants.again();
         typed.value = '';
-        notify('What goes with it has changed. Nothing was removed: look again.', 'refused');
+        notify(t.whatGoesWithItHasChanged, 'refused');
         return;
       }
       const { body, headers } = await client.exchange(asked.method, asked.address, {
@@ -118,7 +119,7 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
     <>
       <div class="row top">
         <h1>{title}</h1>
-        {destroys && <Pill state="bad">destroys</Pill>}
+        {destroys && <Pill state="bad">{t.destroys}</Pill>}
         <span class="grow" />
         <span class="soft">{command.title}</span>
       </div>
@@ -129,16 +130,14 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
           if (isReady) void send();
         }}
       >
-        <section class="card" aria-label="What it takes">
+        <section class="card" aria-label={t.whatItTakes}>
           {destroys && dataset !== undefined && <Occupants occupants={occupants.value} refused={occupants.refused} />}
           {command.takes_list && <ListBody set={(value) => set('list', value)} />}
           {fields.length > 0 && <Fields {...{ fields, values, set }} problems={refusal.value?.fields ?? {}} isNew />}
-          {!hasBody && !destroys && <p>It takes nothing else.</p>}
+          {!hasBody && !destroys && <p>{t.itTakesNothingElse}</p>}
           {destroys && (
             <TypedName name={name} typed={typed}>
-              <p class="help">
-                If anything in the list changes before you press the button, nothing is removed and you are asked again.
-              </p>
+              <p class="help">{t.ifAnythingInTheListChanges}</p>
             </TypedName>
           )}
         </section>
@@ -158,10 +157,10 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
               {capital(command.verb.replaceAll('-', ' '))}
             </button>
             <button type="button" onClick={() => void look()}>
-              Preview
+              {t.preview}
             </button>
             <a class="btn" href={link(entryOf(form.path), 'list', { of: form.path })}>
-              Cancel
+              {t.cancel}
             </a>
           </div>
         </Preview>
@@ -174,7 +173,7 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
 function ListBody({ set }: { set(value: unknown): void }) {
   return (
     <div class="field">
-      <label for="list">Values, one per line</label>
+      <label for="list">{t.valuesOnePerLine}</label>
       <textarea
         id="list"
         rows={4}
@@ -191,7 +190,7 @@ function ListBody({ set }: { set(value: unknown): void }) {
   );
 }
 
-const leaving = { always: 'removed', cascade: 'removed with cascade', never: 'left without its place' };
+const leaving = { always: 'removed', cascade: t.removedWithCascade, never: t.leftWithoutItsPlace };
 
 /** What lies there, and who uses it now. */
 function Occupants({
@@ -201,11 +200,11 @@ function Occupants({
   occupants: readonly Occupant[] | undefined;
   refused: string | undefined;
 }) {
-  if (occupants === undefined) return <Waiting refused={refused} what="what lies on it" />;
+  if (occupants === undefined) return <Waiting refused={refused} what={t.whatLiesOnIt} />;
   return (
     <>
-      <h2>What goes with it</h2>
-      <Scroller label="What goes with it">
+      <h2>{t.whatGoesWithIt}</h2>
+      <Scroller label={t.whatGoesWithIt}>
         <table>
           <tbody>
             {occupants.map((one) => (
@@ -214,21 +213,19 @@ function Occupants({
                   <a href={link(entryOf(one.resource), 'record', { of: one.resource, key: String(one.id) })}>
                     {one.title}
                   </a>
-                  {one.used_by.length > 0 && <span class="warn"> used by {one.used_by.join(', ')}</span>}
+                  {one.used_by.length > 0 && <span class="warn">{t.usedBy(one.used_by.join(', '))}</span>}
                 </td>
                 <td class="num warn">{leaving[one.removed_with_volume]}</td>
               </tr>
             ))}
             <tr>
-              <td>All data and snapshots of it{occupants.length === 0 ? '; no record names it' : ''}</td>
-              <td class="num bad">gone</td>
+              <td>{t.allDataAndSnapshotsOfIt(occupants.length === 0 ? t.noRecordNamesIt : '')}</td>
+              <td class="num bad">{t.gone}</td>
             </tr>
           </tbody>
         </table>
       </Scroller>
-      <p class="help">
-        {count(occupants.length, 'record names', 'records name')} something on it. Nothing here can bring the data back.
-      </p>
+      <p class="help">{t.somethingOnItNothingHereCan(count(occupants.length, t.recordNames, t.recordsName))}</p>
     </>
   );
 }

@@ -7,6 +7,7 @@ import { Card, Scroller, SpaceBar, Waiting } from '../parts/common.tsx';
 import { RecordProblems } from '../parts/record-parts.tsx';
 import { inheritable, originOf, partsOf, readSpace, type Space } from '../parts/space.ts';
 import { spaceLabel, Tree } from '../parts/tree.tsx';
+import * as t from '../texts/pages/dataset.ts';
 
 /** A dataset: its space, its properties with where they come from, and what lies below it. */
 export default function DatasetPage({ place: { words } }: { place: Place }) {
@@ -18,8 +19,8 @@ export default function DatasetPage({ place: { words } }: { place: Place }) {
   if (own === undefined)
     return (
       <Waiting
-        refused={spaces.refused ?? (spaces.value === undefined ? undefined : `There is no dataset ${name}.`)}
-        what="the dataset"
+        refused={spaces.refused ?? (spaces.value === undefined ? undefined : t.thereIsNoDataset(name))}
+        what={t.theDataset}
       />
     );
   const below = (spaces.value ?? []).filter((one) => one.name.startsWith(`${name}/`));
@@ -40,17 +41,17 @@ export default function DatasetPage({ place: { words } }: { place: Place }) {
             );
           })}
         </h1>
-        <span class="soft grow">{own.mountpoint === '' ? 'not mounted' : `mounted at ${own.mountpoint}`}</span>
+        <span class="soft grow">{own.mountpoint === '' ? t.notMounted : t.mountedAt(own.mountpoint)}</span>
         <a class="btn" href={link('storage', 'snapshots', { dataset: name })}>
-          Snapshots
+          {t.snapshots}
         </a>
         {!isRoot && (
           <a class="btn" href={link('storage', 'command', { of: 'storage/dataset', key: name, verb: 'delete' })}>
-            Remove…
+            {t.removeDots}
           </a>
         )}
         <a class="btn primary" href={link('storage', 'record', { of: 'storage/dataset', key: name })}>
-          Change…
+          {t.changeDots}
         </a>
       </div>
       <RecordProblems about={`storage/dataset/${name}`} />
@@ -59,7 +60,7 @@ export default function DatasetPage({ place: { words } }: { place: Place }) {
         <SpaceCard space={own} />
       </div>
       {below.length > 0 && (
-        <Card title="Datasets below">
+        <Card title={t.datasetsBelow}>
           <Tree pool={name} spaces={[own, ...below]} total={own.used + own.available} />
         </Card>
       )}
@@ -72,14 +73,14 @@ const datasetLink = (name: string): string => link('storage', 'dataset', { name 
 function SpaceCard({ space }: { space: Space }) {
   const { used, data, snapshots, below, reserved, quota, available } = space;
   const lines = [
-    ['d', 'Data', data],
-    ['s', 'Snapshots', snapshots],
-    ['c', 'Datasets below', below],
-    ['h', 'Reserved', reserved],
-    ['f', 'Free', available],
+    ['d', t.data, data],
+    ['s', t.snapshots, snapshots],
+    ['c', t.datasetsBelow, below],
+    ['h', t.reserved, reserved],
+    ['f', t.free, available],
   ] as const;
   return (
-    <Card title="Space" beside={<span class="soft">{quota > 0 ? `quota ${bytes(quota)}` : 'no quota'}</span>}>
+    <Card title={t.space} beside={<span class="soft">{quota > 0 ? t.quota(bytes(quota)) : t.noQuota}</span>}>
       <SpaceBar total={used + available} label={spaceLabel(space)} parts={partsOf(space)} />
       <dl class="figures key">
         {lines.map(([kind, title, size]) => (
@@ -104,16 +105,16 @@ interface PropertiesProps {
 
 function Properties({ name, records, fields }: PropertiesProps) {
   return (
-    <Card title="Properties" beside={<span class="soft">its own, and those of the dataset above</span>}>
-      <Scroller label={`Properties of ${name}`}>
+    <Card title={t.properties} beside={<span class="soft">{t.itsOwnAndThoseOfThe}</span>}>
+      <Scroller label={t.propertiesOf(name)}>
         <table>
           <thead>
             <tr>
-              <th>Property</th>
-              <th>Value</th>
-              <th>From</th>
+              <th>{t.property}</th>
+              <th>{t.value}</th>
+              <th>{t.from}</th>
               <th>
-                <span class="unseen">Change</span>
+                <span class="unseen">{t.change}</span>
               </th>
             </tr>
           </thead>
@@ -130,14 +131,14 @@ function Properties({ name, records, fields }: PropertiesProps) {
                     {property === 'recordsize' && typeof value === 'number' ? bytes(value) : shown(value, null)}
                   </td>
                   <td class={origin === 'here' ? '' : 'soft'}>
-                    {origin === 'here' ? 'set here' : origin === 'default' ? 'default' : <>from {origin}</>}
+                    {origin === 'here' ? t.setHere : origin === 'default' ? t.defaultIt : t.fromOfOrigin(origin)}
                   </td>
                   <td class="num">
                     <a
                       href={link('storage', 'record', { of: 'storage/dataset', key: name, field: property })}
-                      aria-label={`Change ${title}`}
+                      aria-label={t.changeOfTitle(title)}
                     >
-                      Change
+                      {t.change}
                     </a>
                   </td>
                 </tr>

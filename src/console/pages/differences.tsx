@@ -5,13 +5,14 @@ import { rowsIn, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { Card, Pill, Scroller, type State, Waiting } from '../parts/common.tsx';
-import { partsOf } from '../parts/snapshot-files.ts';
+import { kinds, partsOf } from '../parts/snapshot-files.ts';
+import * as t from '../texts/pages/differences.ts';
 
 const changes = {
-  added: ['ok', 'new'],
-  removed: ['bad', 'gone'],
-  changed: ['warn', 'changed'],
-  renamed: ['off', 'renamed'],
+  added: ['ok', t.isNew],
+  removed: ['bad', t.isGone],
+  changed: ['warn', t.isChanged],
+  renamed: ['off', t.isRenamed],
 } as const satisfies Record<string, readonly [State, string]>;
 
 /** The most rows that are drawn: what is further down is looked for by comparing closer snapshots. */
@@ -35,19 +36,19 @@ export default function DifferencesPage({ place: { words } }: { place: Place }) 
   return (
     <>
       <div class="row top">
-        <a href={link('storage', 'snapshots', { dataset })}>Snapshots</a>
-        <h1>What changed since {name}</h1>
+        <a href={link('storage', 'snapshots', { dataset })}>{t.snapshots}</a>
+        <h1>{t.whatChangedSince(name)}</h1>
         <span class="soft grow" role="status">
-          {found.value !== undefined && `${complete ? '' : 'more than '}${count(differences.length, 'difference')}`}
+          {found.value !== undefined && `${complete ? '' : t.moreThan}${count(differences.length, t.difference)}`}
         </span>
-        <label for="later">until</label>
+        <label for="later">{t.until}</label>
         <select
           id="later"
           class="filter"
           value={to}
           onChange={({ currentTarget: { value } }) => go(link('storage', 'differences', { from, to: value }))}
         >
-          <option value="">now</option>
+          <option value="">{t.now}</option>
           {later.map((one) => (
             <option key={one} value={`${dataset}@${one}`}>
               {one}
@@ -55,21 +56,21 @@ export default function DifferencesPage({ place: { words } }: { place: Place }) 
           ))}
         </select>
       </div>
-      <Card title={dataset} beside={<a href={link('storage', 'files', { snapshot: from })}>All files of {name}</a>}>
+      <Card title={dataset} beside={<a href={link('storage', 'files', { snapshot: from })}>{t.allFilesOf(name)}</a>}>
         {found.value === undefined ? (
-          <Waiting refused={found.refused} what="the differences" />
+          <Waiting refused={found.refused} what={t.theDifferences} />
         ) : differences.length === 0 ? (
-          <p class="empty soft">Nothing has changed.</p>
+          <p class="empty soft">{t.nothingHasChanged}</p>
         ) : (
-          <Scroller label="Differences">
+          <Scroller label={t.differences}>
             <table>
               <thead>
                 <tr>
-                  <th>Change</th>
-                  <th>Path</th>
-                  <th>Kind</th>
+                  <th>{t.change}</th>
+                  <th>{t.path}</th>
+                  <th>{t.kind}</th>
                   <th>
-                    <span class="unseen">Restore</span>
+                    <span class="unseen">{t.restore}</span>
                   </th>
                 </tr>
               </thead>
@@ -81,15 +82,15 @@ export default function DifferencesPage({ place: { words } }: { place: Place }) 
                       <td>
                         <Pill state={state}>{title}</Pill>
                       </td>
-                      <td class="wrap">{moved === null ? path || 'its own folder' : `${path} → ${moved}`}</td>
-                      <td class="soft">{kind}</td>
+                      <td class="wrap">{moved === null ? path || t.itsOwnFolder : `${path} → ${moved}`}</td>
+                      <td class="soft">{kinds[kind]}</td>
                       <td class="num">
                         {path !== '' && (change === 'removed' || (change === 'changed' && kind !== 'folder')) && (
                           <a
                             href={link('storage', 'restore-file', { snapshot: from, path, kind })}
-                            aria-label={`Restore ${path}`}
+                            aria-label={t.restoreOfPath(path)}
                           >
-                            Restore…
+                            {t.restoreDots}
                           </a>
                         )}
                       </td>
@@ -100,8 +101,7 @@ export default function DifferencesPage({ place: { words } }: { place: Place }) 
             </table>
             {differences.length > mostShown && (
               <p class="help">
-                {count(differences.length - mostShown, 'further difference')} are not shown. Compare with an earlier
-                snapshot to see fewer.
+                {t.areNotShownCompareWithAn(count(differences.length - mostShown, t.furtherDifference))}
               </p>
             )}
           </Scroller>

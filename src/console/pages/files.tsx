@@ -4,9 +4,8 @@ import { bytes, when } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link, type Place } from '../base/route.ts';
 import { Card, Scroller, Waiting } from '../parts/common.tsx';
-import { join, mountpointOf, nameOf, partsOf } from '../parts/snapshot-files.ts';
-
-const kinds = { folder: 'folder', file: 'file', link: 'link', other: 'other' } as const;
+import { join, kinds, mountpointOf, nameOf, partsOf } from '../parts/snapshot-files.ts';
+import * as t from '../texts/pages/files.ts';
 
 /** The files of a snapshot, folder by folder, each with the way back to its dataset. */
 export default function FilesPage({ place: { words } }: { place: Place }) {
@@ -24,22 +23,22 @@ export default function FilesPage({ place: { words } }: { place: Place }) {
   return (
     <>
       <div class="row top">
-        <a href={link('storage', 'snapshots', { dataset })}>Snapshots</a>
-        <h1>Files of {name}</h1>
-        <span class="soft grow">of {dataset}</span>
+        <a href={link('storage', 'snapshots', { dataset })}>{t.snapshots}</a>
+        <h1>{t.filesOf(name)}</h1>
+        <span class="soft grow">{t.ofIt(dataset)}</span>
         <a class="btn" href={link('storage', 'differences', { from: snapshot })}>
-          Compare…
+          {t.compareDots}
         </a>
         {path !== '' && (
           <a class="btn primary" href={link('storage', 'restore-file', { snapshot, path, kind: 'folder' })}>
-            Restore this folder…
+            {t.restoreThisFolder}
           </a>
         )}
       </div>
       <Card
         title={parts.at(-1) ?? dataset}
         beside={
-          <ol class="way" aria-label="The way to it">
+          <ol class="way" aria-label={t.theWayToIt}>
             {['', ...parts].map((part, index) => {
               const to = parts.slice(0, index).join('/');
               return (
@@ -56,21 +55,21 @@ export default function FilesPage({ place: { words } }: { place: Place }) {
         }
       >
         {files.value === undefined ? (
-          <Waiting refused={files.refused} what="the files" />
+          <Waiting refused={files.refused} what={t.theFiles} />
         ) : files.value.length === 0 ? (
-          <p class="empty soft">There is nothing in this folder, or only what begins with a dot.</p>
+          <p class="empty soft">{t.thereIsNothingInThisFolder}</p>
         ) : (
-          <Scroller label="Files">
+          <Scroller label={t.files}>
             <table>
               <thead>
                 <tr>
-                  <th>Name</th>
-                  <th>Kind</th>
-                  <th class="num">Size</th>
-                  <th>Changed</th>
-                  <th>Owner</th>
+                  <th>{t.name}</th>
+                  <th>{t.kind}</th>
+                  <th class="num">{t.size}</th>
+                  <th>{t.changed}</th>
+                  <th>{t.owner}</th>
                   <th>
-                    <span class="unseen">Restore</span>
+                    <span class="unseen">{t.restore}</span>
                   </th>
                 </tr>
               </thead>
@@ -88,9 +87,9 @@ export default function FilesPage({ place: { words } }: { place: Place }) {
                       <td class="num">
                         <a
                           href={link('storage', 'restore-file', { snapshot, path: below, kind: one.kind })}
-                          aria-label={`Restore ${own}`}
+                          aria-label={t.restoreOfOwn(own)}
                         >
-                          Restore…
+                          {t.restoreDots}
                         </a>
                       </td>
                     </tr>

@@ -25,6 +25,7 @@ import { SomeFields, useDraft } from '../parts/made-form.tsx';
 import { PoolMaker } from '../parts/pool-maker.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { initialValues } from '../parts/values.ts';
+import * as t from '../texts/pages/first-hour.ts';
 
 const stepLink = (step: StageName) => link('overview', 'first-hour', { step });
 
@@ -32,7 +33,7 @@ const stepLink = (step: StageName) => link('overview', 'first-hour', { step });
 export default function FirstHourPage({ place: { words } }: { place: Place }) {
   const name = person.value?.name ?? '';
   const now = useLive(`first hour of ${name}`, topics, () => readFirstHour(name));
-  if (now.value === undefined) return <Waiting refused={now.refused} what="what is there" />;
+  if (now.value === undefined) return <Waiting refused={now.refused} what={t.whatIsThere} />;
   const asked = stages.find((one) => one.name === words.get('step'))?.name;
   if (asked === undefined) {
     // The step in sight does not change by what other windows do.
@@ -60,30 +61,28 @@ function Walk({ now, step }: { now: FirstHour; step: StageName }) {
     next: () => go(stepLink(after(step))),
     skip: (
       <a class="btn" href={stepLink(after(step))}>
-        Skip
+        {t.skip}
       </a>
     ),
   };
   return (
     <>
       <div class="row top">
-        <h1>The first hour</h1>
-        <span class="soft grow">
-          From an empty machine to a share. Nothing happens before you press the blue button.
-        </span>
+        <h1>{t.theFirstHour}</h1>
+        <span class="soft grow">{t.fromAnEmptyMachineToA}</span>
       </div>
-      <ol class="stages" aria-label="Steps">
+      <ol class="stages" aria-label={t.steps}>
         {stages.map(({ name, title }) => (
           <li key={name} aria-current={name === step ? 'step' : undefined} class={isDone(name, now) ? 'done' : ''}>
             <a href={stepLink(name)}>
               {title}
-              {isDone(name, now) && <span class="unseen"> (done)</span>}
+              {isDone(name, now) && <span class="unseen">{t.done}</span>}
             </a>
           </li>
         ))}
       </ol>
       <h2 ref={heading} tabIndex={-1} class="unseen">
-        Step {index + 1} of {stages.length}: {stages[index]?.title}
+        {t.stepOf(index + 1, stages.length, stages[index]?.title)}
       </h2>
       {wasDone.value ? (
         <Done {...props} step={step} again={() => (wasDone.value = false)} />
@@ -105,28 +104,28 @@ function Walk({ now, step }: { now: FirstHour; step: StageName }) {
 /** A step that has nothing left to do. */
 function Done({ now, step, again, next }: StepProps & { step: StageName; again(): void }) {
   const found: Readonly<Record<StageName, string>> = {
-    password: now.root === undefined ? 'The password was set, or another account than root is signed in.' : '',
-    pool: `There is a pool: ${now.pools.join(', ')}.`,
-    dataset: `There is a dataset: ${namesIn(now.datasets)}.`,
-    account: `There is an account: ${namesIn(now.accounts)}.`,
-    share: `There is a share: ${now.shares.map(({ name, folder }) => name || folder).join(', ')}.`,
-    snapshots: `Snapshots are scheduled of ${now.scheduled.join(', ')}.`,
+    password: now.root === undefined ? t.thePasswordWasSetOrAnother : '',
+    pool: t.thereIsAPool(now.pools.join(', ')),
+    dataset: t.thereIsADataset(namesIn(now.datasets)),
+    account: t.thereIsAnAccount(namesIn(now.accounts)),
+    share: t.thereIsAShare(now.shares.map(({ name, folder }) => name || folder).join(', ')),
+    snapshots: t.snapshotsAreScheduledOf(now.scheduled.join(', ')),
     address: '',
   };
   return (
-    <Card title="This is done">
+    <Card title={t.thisIsDone}>
       <p>{found[step]}</p>
       <div class="row end">
         <button type="button" class="primary" onClick={next}>
-          Next
+          {t.next}
         </button>
         {step === 'password' ? (
           <a class="btn" href={link('accounts', 'list', { of: 'account/users' })}>
-            Accounts
+            {t.accounts}
           </a>
         ) : (
           <button type="button" onClick={again}>
-            Make another
+            {t.makeAnother}
           </button>
         )}
       </div>
@@ -135,14 +134,14 @@ function Done({ now, step, again, next }: StepProps & { step: StageName; again()
 }
 
 const namesIn = (some: readonly { readonly name: string }[]): string =>
-  some.length > 4 ? `${some.length} of them` : some.map(({ name }) => name).join(', ');
+  some.length > 4 ? t.ofThem(some.length) : some.map(({ name }) => name).join(', ');
 
 function Password({ now, next, skip }: StepProps) {
   const form = useLive('form of users', [], () => formOf('account/users'));
   const password = useSignal('');
   const repeated = useSignal('');
   const command = form.value?.commands.find(({ verb }) => verb === 'set-password');
-  if (form.value === undefined || command === undefined) return <Waiting refused={form.refused} what="the form" />;
+  if (form.value === undefined || command === undefined) return <Waiting refused={form.refused} what={t.theForm} />;
   const name = person.value?.name ?? '';
   const key = now.root ?? '';
   const body = { bsdusr_password: password.value };
@@ -153,8 +152,8 @@ function Password({ now, next, skip }: StepProps) {
       shown={openBody(body, command.fields)}
       command={asCommand(form.value, 'set-password', key, body, command.fields)}
       known={['bsdusr_password']}
-      send="Set the password"
-      report="The password of root is set."
+      send={t.setThePassword}
+      report={t.thePasswordOfRootIsSet}
       isIncomplete={password.value === '' || repeated.value !== password.value}
       around={(work) => renewing(name, password.value, work)}
       done={next}
@@ -162,10 +161,7 @@ function Password({ now, next, skip }: StepProps) {
     >
       {(problems) => (
         <>
-          <p class="help">
-            The first password was printed in a log. This one replaces it, and other sessions of root end. It opens this
-            console and the interface; the account root of the machine keeps its own.
-          </p>
+          <p class="help">{t.theFirstPasswordWasPrintedIn}</p>
           <SomeFields
             fields={command.fields}
             wires={['bsdusr_password']}
@@ -174,7 +170,7 @@ function Password({ now, next, skip }: StepProps) {
             set={(_, value) => (password.value = String(value ?? ''))}
           />
           <div class="field">
-            <label for="repeated">The same again</label>
+            <label for="repeated">{t.theSameAgain}</label>
             <input
               id="repeated"
               type="password"
@@ -185,7 +181,7 @@ function Password({ now, next, skip }: StepProps) {
               onInput={(event) => (repeated.value = event.currentTarget.value)}
             />
             <p class="err" id="repeated-problem">
-              {differs ? 'This differs from the password above.' : ''}
+              {differs ? t.thisDiffersFromThePasswordAbove : ''}
             </p>
           </div>
         </>
@@ -206,7 +202,7 @@ interface CreateProps extends Omit<StepProps, 'now'> {
 /** A step that makes one record of a resource. */
 function Create(props: CreateProps) {
   const form = useLive(`form ${props.path}`, [], () => formOf(props.path));
-  if (form.value === undefined) return <Waiting refused={form.refused} what="the form" />;
+  if (form.value === undefined) return <Waiting refused={form.refused} what={t.theForm} />;
   return <CreateForm {...props} form={form.value} />;
 }
 
@@ -240,11 +236,11 @@ function CreateForm({ form, wires, first, send, report, about, next, skip }: Cre
 /** Says that a step needs a pool first. */
 function NeedsPool({ skip }: { skip: ComponentChildren }) {
   return (
-    <Card title="There is no pool yet">
-      <p>This lies on a pool. Make one first.</p>
+    <Card title={t.thereIsNoPoolYet}>
+      <p>{t.thisLiesOnAPoolMake}</p>
       <div class="row end">
         <a class="btn primary" href={stepLink('pool')}>
-          Make a pool
+          {t.makeAPool}
         </a>
         {skip}
       </div>
@@ -259,7 +255,7 @@ function Dataset({ now, ...rest }: StepProps) {
     <>
       {now.pools.length > 1 && (
         <div class="field row">
-          <label for="pool">Pool</label>
+          <label for="pool">{t.pool}</label>
           <select
             id="pool"
             class="span"
@@ -278,9 +274,9 @@ function Dataset({ now, ...rest }: StepProps) {
         path={`storage/volume/${pool.value}/datasets`}
         wires={['name', 'comments', 'quota']}
         first={{ name: 'media' }}
-        send="Make the dataset"
-        report={({ name }) => `Created: dataset ${pool.value}/${String(name)}`}
-        about={`A dataset is a folder of the pool ${pool.value} with properties of its own: a quota, snapshots, a share.`}
+        send={t.makeTheDataset}
+        report={({ name }) => t.createdDataset(pool.value ?? '', String(name))}
+        about={t.aDatasetIsAFolderOf(pool.value)}
       />
     </>
   );
@@ -293,9 +289,9 @@ function NewAccount({ now: _, ...rest }: StepProps) {
       path="account/users"
       wires={['bsdusr_username', 'bsdusr_full_name', 'bsdusr_password']}
       first={{ bsdusr_creategroup: true }}
-      send="Make the account"
-      report={({ bsdusr_username: name }) => `Created: user ${String(name)}`}
-      about="With this name and password a person opens the share. A group with the same name is made for the account."
+      send={t.makeTheAccount}
+      report={({ bsdusr_username: name }) => t.createdUser(String(name))}
+      about={t.withThisNameAndPasswordA}
     />
   );
 }
@@ -314,7 +310,7 @@ function Share(props: StepProps) {
   const [share, service, permission] = forms.value ?? [];
   if (props.now.pools.length === 0) return <NeedsPool skip={props.skip} />;
   if (share === undefined || service === undefined || permission === undefined)
-    return <Waiting refused={forms.refused} what="the form" />;
+    return <Waiting refused={forms.refused} what={t.theForm} />;
   return <ShareForm key={share.path} {...props} {...{ protocol, share, service, permission }} />;
 }
 
@@ -358,15 +354,15 @@ function ShareForm({ now, next, skip, protocol, share, service, permission }: Sh
       shown={{ requests }}
       command={commands.join('\n')}
       known={wires}
-      send="Share the folder"
-      report={`Shared: ${String(path ?? '')}`}
+      send={t.shareTheFolder}
+      report={t.shared(String(path ?? ''))}
       done={next}
       beside={skip}
     >
       {(problems) => (
         <>
           <fieldset class="field plain">
-            <legend>Served by</legend>
+            <legend>{t.servedBy}</legend>
             {(['SMB', 'NFS'] as const).map((one) => (
               <label key={one} class="inline">
                 <input
@@ -375,7 +371,7 @@ function ShareForm({ now, next, skip, protocol, share, service, permission }: Sh
                   checked={protocol.value === one}
                   onChange={() => (protocol.value = one)}
                 />
-                {one === 'SMB' ? 'SMB, for Windows, macOS and Linux' : 'NFS, for Linux and hypervisors'}
+                {one === 'SMB' ? t.smbForWindowsMacOSAndLinux : t.nfsForLinuxAndHypervisors}
               </label>
             ))}
           </fieldset>
@@ -385,20 +381,20 @@ function ShareForm({ now, next, skip, protocol, share, service, permission }: Sh
             {...{ wires, problems, set }}
           />
           <div class="field">
-            <label for="owner">Who may write in the folder</label>
+            <label for="owner">{t.whoMayWriteInTheFolder}</label>
             <select
               id="owner"
               aria-describedby="owner-help"
               value={owner.value}
               onChange={(event) => (owner.value = event.currentTarget.value)}
             >
-              <option value="">leave its owner as it is</option>
+              <option value="">{t.leaveItsOwnerAsItIs}</option>
               {now.accounts.map(({ name }) => (
                 <option key={name}>{name}</option>
               ))}
             </select>
             <p class="help" id="owner-help">
-              The folder and everything in it then belong to this account and its group. Others may read.
+              {t.theFolderAndEverythingInIt}
             </p>
           </div>
         </>
@@ -422,9 +418,9 @@ function Snapshots({ now, ...rest }: StepProps) {
         ...{ task_filesystem: dataset, task_recursive: true, task_repeat_unit: 'daily' },
         ...{ task_begin: '00:00:00', task_end: '23:59:00', task_interval: 60 },
       }}
-      send="Schedule the snapshots"
-      report={({ task_filesystem: name }) => `Snapshots of ${String(name)} are scheduled`}
-      about="A snapshot keeps the files as they are at that moment. It takes only the space of what changes afterwards."
+      send={t.scheduleTheSnapshots}
+      report={({ task_filesystem: name }) => t.snapshotsOfAreScheduled(String(name))}
+      about={t.aSnapshotKeepsTheFilesAs}
     />
   );
 }
@@ -434,11 +430,11 @@ function Address({ now }: { now: FirstHour }) {
   const host = hostFor(location.hostname, now.hostname);
   if (now.shares.length === 0)
     return (
-      <Card title="Nothing is shared yet">
-        <p>Share a folder, and this page has the address for each kind of client.</p>
+      <Card title={t.nothingIsSharedYet}>
+        <p>{t.shareAFolderAndThisPage}</p>
         <div class="row end">
           <a class="btn primary" href={stepLink('share')}>
-            Share a folder
+            {t.shareAFolder}
           </a>
         </div>
       </Card>
@@ -454,7 +450,7 @@ function Address({ now }: { now: FirstHour }) {
             title={share.name || share.folder}
             beside={
               <Pill state={runs ? 'ok' : 'warn'}>
-                {runs ? `${share.protocol} runs` : isOn ? `${share.protocol} does not run` : `${share.protocol} is off`}
+                {runs ? t.runs(share.protocol) : isOn ? t.doesNotRun(share.protocol) : t.isOff(share.protocol)}
               </Pill>
             }
           >
@@ -472,23 +468,18 @@ function Address({ now }: { now: FirstHour }) {
             </dl>
             {!runs && (
               <p>
-                <a href={link('system', 'list', { of: 'services/services' })}>Services</a> has the switch, and why it
-                does not run.
+                {t.hasTheSwitchAndWhyIt(<a href={link('system', 'list', { of: 'services/services' })}>{t.services}</a>)}
               </p>
             )}
-            {share.protocol === 'SMB' && account !== '' && (
-              <p class="help">
-                The client asks for a name and a password: those of an account here, such as {account}.
-              </p>
-            )}
+            {share.protocol === 'SMB' && account !== '' && <p class="help">{t.theClientAsksForAName(account)}</p>}
           </Card>
         );
       })}
       <div class="row">
         <a class="btn primary" href={link('overview')}>
-          To the overview
+          {t.toTheOverview}
         </a>
-        <span class="soft">{count(now.shares.length, 'share')}</span>
+        <span class="soft">{count(now.shares.length, t.share)}</span>
       </div>
     </div>
   );

@@ -7,6 +7,7 @@ import { asCommand, openBody } from '../parts/asking.ts';
 import { Card, Waiting } from '../parts/common.tsx';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
+import * as t from '../texts/pages/join.ts';
 
 const path = 'directoryservice/activedirectory';
 const wires = ['ad_domainname', 'ad_bindname', 'ad_bindpw', 'ad_netbiosname_a'];
@@ -17,16 +18,16 @@ export default function JoinPage() {
     form: await formOf(path),
     settings: rowIn(await client.request('GET', addressOf(path))),
   }));
-  if (read.value?.form === undefined) return <Waiting refused={read.refused} what="the domain" />;
+  if (read.value?.form === undefined) return <Waiting refused={read.refused} what={t.theDomain} />;
   const { form, settings } = read.value;
   return (
     <>
       <div class="row top">
-        <a href={link('accounts')}>Accounts and directory</a>
-        <h1>Join a domain</h1>
-        <span class="soft grow">Active Directory: its accounts and groups can use the shares of this machine.</span>
+        <a href={link('accounts')}>{t.accountsAndDirectory}</a>
+        <h1>{t.joinADomain}</h1>
+        <span class="soft grow">{t.activeDirectoryItsAccountsAndGroups}</span>
         <a class="btn" href={link('accounts', 'record', { of: 'directoryservice/ldap' })}>
-          LDAP instead
+          {t.ldapInstead}
         </a>
       </div>
       {settings['ad_enable'] === true ? <Joined settings={settings} /> : <Join form={form} settings={settings} />}
@@ -36,17 +37,14 @@ export default function JoinPage() {
 
 function Joined({ settings }: { settings: Row }) {
   return (
-    <Card title={`This machine belongs to ${textIn(settings['ad_domainname'])}`}>
-      <p>
-        It is known there as {textIn(settings['ad_netbiosname_a'])}. To leave the domain, switch Active Directory off in
-        its settings.
-      </p>
+    <Card title={t.thisMachineBelongsTo(textIn(settings['ad_domainname']))}>
+      <p>{t.itIsKnownThereAsTo(textIn(settings['ad_netbiosname_a']))}</p>
       <div class="row end">
         <a class="btn primary" href={link('accounts', 'record', { of: path })}>
-          Settings
+          {t.settings}
         </a>
         <a class="btn" href={link('accounts')}>
-          Back
+          {t.back}
         </a>
       </div>
     </Card>
@@ -63,26 +61,23 @@ function Join({ form, settings }: { form: Form; settings: Row }) {
       shown={openBody(body, form.fields)}
       command={asCommand(form, 'set', '', body, form.fields)}
       known={wires}
-      send="Join"
-      report={`Joined: ${value('ad_domainname')}`}
+      send={t.join}
+      report={t.joined(value('ad_domainname'))}
       isIncomplete={wires.slice(0, 3).some((wire) => value(wire) === '')}
       done={() => go(link('accounts', 'join'))}
       beside={
         <a class="btn" href={link('accounts')}>
-          Cancel
+          {t.cancel}
         </a>
       }
     >
       {(problems) => (
         <>
-          <p class="help beneath">
-            The account of an administrator of the domain is used once, to make an account for this machine. The name
-            servers of this machine have to be those of the domain, and the clocks may differ by five minutes at most.
-          </p>
+          <p class="help beneath">{t.theAccountOfAnAdministratorOf}</p>
           <SomeFields fields={form.fields} values={{ ...settings, ...changes }} {...{ wires, problems, set }} />
           <p class="help">
-            <a href={link('network', 'record', { of: 'network/globalconfiguration' })}>Name servers</a> ·{' '}
-            <a href={link('accounts', 'record', { of: path })}>All settings of Active Directory</a>
+            <a href={link('network', 'record', { of: 'network/globalconfiguration' })}>{t.nameServers}</a> ·{' '}
+            <a href={link('accounts', 'record', { of: path })}>{t.allSettingsOfActiveDirectory}</a>
           </p>
         </>
       )}

@@ -1,5 +1,5 @@
 import { addressOf, entryOf, type Form, formOf } from '../base/catalogue.ts';
-import { capital, plural, shown } from '../base/format.ts';
+import { capital, shown } from '../base/format.ts';
 import { type Row, rowIn, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
@@ -7,15 +7,15 @@ import { useChoices } from '../parts/choices.ts';
 import { Waiting } from '../parts/common.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { plainSchema } from '../parts/values.ts';
+import { plural } from '../texts/base/format.ts';
+import * as t from '../texts/pages/list.ts';
 
 /** The records of any resource. */
 export default function ListPage({ place: { words, entry } }: { place: Place }) {
   const path = words.get('of') ?? '';
   const form = useLive(`form ${path}`, [], () => formOf(path));
   if (form.value === undefined)
-    return (
-      <Waiting refused={form.refused ?? (form.at > 0 ? `There is no resource ${path}.` : undefined)} what="the list" />
-    );
+    return <Waiting refused={form.refused ?? (form.at > 0 ? t.thereIsNoResource(path) : undefined)} what={t.theList} />;
   if (form.value.kind === 'settings') {
     go(link(entry, 'record', { of: path }));
     return null;
@@ -52,7 +52,7 @@ function Records({ form }: { form: Form }) {
                 : link(entry, 'record', { of: form.path, new: '1' })
             }
           >
-            New {form.title}
+            {t.newIt(form.title)}
           </a>
         )}
       </div>
@@ -65,10 +65,10 @@ function Records({ form }: { form: Form }) {
             columns={columnsOf(form)}
             fields={[form.key_field, ...form.columns, ...(form.name_field == null ? [] : [form.name_field])]}
             keyOf={(row) => textIn(row[form.key_field])}
-            empty={<p class="soft">There is no {form.title} yet.</p>}
+            empty={<p class="soft">{t.thereIsNoYet(form.title)}</p>}
           />
         ) : (
-          <p class="soft">It has no list: choose what to do above.</p>
+          <p class="soft">{t.itHasNoListChooseWhat}</p>
         )}
       </section>
     </>

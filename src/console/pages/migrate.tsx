@@ -8,6 +8,7 @@ import type { Asked } from '../parts/asking.ts';
 import { Card, Scroller } from '../parts/common.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
+import * as t from '../texts/pages/migrate.ts';
 
 type Migration = components['schemas']['Migration'];
 type Left = Migration['left'][number];
@@ -38,27 +39,27 @@ export default function MigratePage() {
   return (
     <>
       <div class="row top">
-        <a href={link('system')}>System</a>
-        <h1>Move from an old appliance</h1>
+        <a href={link('system')}>{t.system}</a>
+        <h1>{t.moveFromAnOldAppliance}</h1>
       </div>
-      <Card title="The configuration of FreeNAS or TrueNAS CORE">
+      <Card title={t.theConfigurationOfFreeNASOrTrueNAS}>
         <form
           onSubmit={(event) => {
             event.preventDefault();
             void read();
           }}
         >
-          <Upload id="database" label="Archive of the export, or freenas-v1.db" to={content}>
-            It is read in memory, and nothing is changed. Import its pools first, so that paths can be checked.
+          <Upload id="database" label={t.archiveOfTheExportOrFreenas} to={content}>
+            {t.itIsReadInMemoryAnd}
           </Upload>
-          <Upload id="secret" label="pwenc_secret, if the archive does not have it" to={secret}>
-            Without the key, each secret that is missing is in the list.
+          <Upload id="secret" label={t.pwencSecretIfTheArchiveDoes} to={secret}>
+            {t.withoutTheKeyEachSecretThat}
           </Upload>
           {found.value !== undefined && <Interfaces migration={found.value} chosen={chosen} />}
           <Refused refusal={refusal.value} known={[]} />
           <div class="row end">
             <button type="submit" class="primary" disabled={content.value === '' || isReading.value}>
-              {found.value === undefined ? 'Read it' : 'Read it again'}
+              {found.value === undefined ? t.readIt : t.readItAgain}
             </button>
           </div>
         </form>
@@ -119,13 +120,13 @@ function Interfaces({
       {interfaces.map(({ name, description, addresses, proposed, why }) => (
         <div key={name} class="field">
           <label for={`nic-${name}`}>
-            {[name, description, ...addresses].filter((one) => one !== '').join(' · ')} becomes
+            {t.becomes([name, description, ...addresses].filter((one) => one !== '').join(' · '))}
           </label>
           <select id={`nic-${name}`} onChange={(event) => choose(name, event.currentTarget.value)}>
-            <option value="">not carried</option>
+            <option value="">{t.notCarried}</option>
             {here.map((one) => (
               <option key={one.name} value={one.name} selected={chosen.value[name] === one.name}>
-                {`${one.name} ${one.mac} (link: ${one.link})${one.name === proposed ? ' – probably this one' : ''}`}
+                {t.link(one.name, one.mac, one.link, one.name === proposed ? t.probablyThisOne : '')}
               </option>
             ))}
           </select>
@@ -142,8 +143,8 @@ function Proposal({ migration, text }: { migration: Migration; text: { value: st
   const asked: Asked = { method: 'POST', address: '/api/holdfast/v1/file/apply', body, etag: undefined };
   return (
     <>
-      <Card title={`${count(left.length, 'remark')} on what is not carried, or needs a look`}>
-        {ignored.length > 0 && <p class="help">Not read: {ignored.join(', ')}.</p>}
+      <Card title={t.onWhatIsNotCarriedOr(count(left.length, t.remark))}>
+        {ignored.length > 0 && <p class="help">{t.notRead(ignored.join(', '))}</p>}
         <Remarks left={left} />
       </Card>
       <RequestForm
@@ -151,21 +152,19 @@ function Proposal({ migration, text }: { migration: Migration; text: { value: st
         shown={body}
         command="holdfast apply -f migrated.yaml"
         known={[]}
-        send="Apply the file"
+        send={t.applyTheFile}
         isIncomplete={text.value.trim() === ''}
-        report={`Applied: the configuration of ${version}`}
+        report={t.appliedTheConfigurationOf(version)}
         done={() => go(link('activity'))}
         beside={
           <a class="btn" href={link('system')}>
-            Cancel
+            {t.cancel}
           </a>
         }
       >
         {() => (
           <div class="field">
-            <label for="proposed">
-              The proposed file: {count(records, 'record')} of version {version}
-            </label>
+            <label for="proposed">{t.theProposedFileOfVersion(count(records, t.record), version)}</label>
             <textarea
               id="proposed"
               class="code"
@@ -174,10 +173,7 @@ function Proposal({ migration, text }: { migration: Migration; text: { value: st
               value={text.value}
               onInput={(event) => (text.value = event.currentTarget.value)}
             />
-            <p class="help">
-              Change what does not suit you. Secrets are sealed for this appliance. Preview shows what applying would
-              do; all of it is one change.
-            </p>
+            <p class="help">{t.changeWhatDoesNotSuitYou}</p>
           </div>
         )}
       </RequestForm>
@@ -187,13 +183,13 @@ function Proposal({ migration, text }: { migration: Migration; text: { value: st
 
 function Remarks({ left }: { left: readonly Left[] }) {
   return (
-    <Scroller label="What is not carried">
+    <Scroller label={t.whatIsNotCarried}>
       <table>
         <thead>
           <tr>
-            <th>Where</th>
-            <th>Why</th>
-            <th>What to do</th>
+            <th>{t.where}</th>
+            <th>{t.why}</th>
+            <th>{t.whatToDo}</th>
           </tr>
         </thead>
         <tbody>

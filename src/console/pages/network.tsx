@@ -2,11 +2,12 @@ import { client } from '../base/client.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
 import { Card, Pill, Scroller, type State, Waiting } from '../parts/common.tsx';
+import * as t from '../texts/pages/network.ts';
 import { Resources } from './area.tsx';
 
 const states: Readonly<Record<string, readonly [State, string]>> = {
   Active: ['ok', 'connected'],
-  'No carrier': ['bad', 'no cable'],
+  'No carrier': ['bad', t.noCable],
 };
 
 /** The interfaces with their addresses, and what else the network has. */
@@ -17,34 +18,34 @@ export default function NetworkPage() {
   return (
     <>
       <div class="row top">
-        <h1>Network</h1>
+        <h1>{t.network}</h1>
         <span class="grow" />
         <a class="btn primary" href={link('network', 'record', { of: 'network/interface', new: '1' })}>
-          New interface
+          {t.newInterface}
         </a>
       </div>
-      <Card title="Interfaces" beside={<span class="soft">those that Holdfast configures</span>}>
+      <Card title={t.interfaces} beside={<span class="soft">{t.thoseThatHoldfastConfigures}</span>}>
         {found.value === undefined ? (
-          <Waiting refused={found.refused} what="the interfaces" />
+          <Waiting refused={found.refused} what={t.theInterfaces} />
         ) : found.value.length === 0 ? (
-          <p class="empty soft">Holdfast configures no interface yet: the machine keeps the addresses that it has.</p>
+          <p class="empty soft">{t.holdfastConfiguresNoInterfaceYetThe}</p>
         ) : (
-          <Scroller label="Interfaces">
+          <Scroller label={t.interfaces}>
             <table>
               <thead>
                 <tr>
-                  <th>Interface</th>
-                  <th>Link</th>
-                  <th>Addresses</th>
-                  <th>Given by</th>
+                  <th>{t.interfaceIt}</th>
+                  <th>{t.link}</th>
+                  <th>{t.addresses}</th>
+                  <th>{t.givenBy}</th>
                   <th>
-                    <span class="unseen">Change</span>
+                    <span class="unseen">{t.change}</span>
                   </th>
                 </tr>
               </thead>
               <tbody>
                 {found.value.map((one) => {
-                  const [state, title] = states[one.int_media_status] ?? ['off', 'not known'];
+                  const [state, title] = states[one.int_media_status] ?? ['off', t.notKnown];
                   const key = String(one.id);
                   return (
                     <tr key={key}>
@@ -55,10 +56,10 @@ export default function NetworkPage() {
                         <Pill state={state}>{title}</Pill>
                       </td>
                       <td>{[...one.ipv4_addresses, ...one.ipv6_addresses].join(', ') || '–'}</td>
-                      <td class="soft">{one.int_dhcp ? 'DHCP' : one.int_ipv4address === '' ? '–' : 'this record'}</td>
+                      <td class="soft">{one.int_dhcp ? t.dhcp : one.int_ipv4address === '' ? '–' : t.thisRecord}</td>
                       <td class="num">
                         <a href={link('network', 'address', { key })}>
-                          Change address…<span class="unseen"> of {one.int_interface}</span>
+                          {t.changeAddressDots(<span class="unseen">{t.ofIt(one.int_interface)}</span>)}
                         </a>
                       </td>
                     </tr>

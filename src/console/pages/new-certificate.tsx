@@ -7,13 +7,14 @@ import { type Asked, asCommand, asPlainCommand, openBody } from '../parts/asking
 import { Waiting } from '../parts/common.tsx';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
+import * as t from '../texts/pages/new-certificate.ts';
 
 const path = 'system/certificate';
 
 const ways = [
-  { way: 'acme', title: 'From a public authority', about: 'Such as Let’s Encrypt. It is renewed by itself.' },
-  { way: 'csr', title: 'From an authority of your own', about: 'Makes a request that your authority signs.' },
-  { way: 'import', title: 'One that is there', about: 'A certificate and its private key, as text.' },
+  { way: 'acme', title: t.fromAPublicAuthority, about: t.suchAsLetsEncryptItIs },
+  { way: 'csr', title: t.fromAnAuthorityOfYourOwn, about: t.makesARequestThatYourAuthority },
+  { way: 'import', title: t.oneThatIsThere, about: t.aCertificateAndItsPrivateKey },
 ] as const;
 type Way = (typeof ways)[number]['way'];
 
@@ -21,16 +22,16 @@ type Way = (typeof ways)[number]['way'];
 export default function NewCertificatePage() {
   const form = useLive('form of certificates', [], () => formOf(path));
   const way = useSignal<Way>('acme');
-  if (form.value === undefined) return <Waiting refused={form.refused} what="the form" />;
+  if (form.value === undefined) return <Waiting refused={form.refused} what={t.theForm} />;
   return (
     <>
       <div class="row top">
-        <a href={link('system', 'list', { of: path })}>Certificates</a>
-        <h1>New certificate</h1>
-        <span class="soft grow">The console has one of its own authority already, which browsers ask about.</span>
+        <a href={link('system', 'list', { of: path })}>{t.certificates}</a>
+        <h1>{t.newCertificate}</h1>
+        <span class="soft grow">{t.theConsoleHasOneOfIts}</span>
       </div>
       <fieldset class="picks three">
-        <legend class="unseen">Where it comes from</legend>
+        <legend class="unseen">{t.whereItComesFrom}</legend>
         {ways.map((one) => (
           <label key={one.way} class="pick">
             <input type="radio" name="way" checked={way.value === one.way} onChange={() => (way.value = one.way)} />
@@ -47,7 +48,7 @@ export default function NewCertificatePage() {
 const done = () => go(link('system', 'list', { of: path }));
 const cancel = (
   <a class="btn" href={link('system', 'list', { of: path })}>
-    Cancel
+    {t.cancel}
   </a>
 );
 
@@ -83,33 +84,28 @@ function Public() {
       shown={body}
       command={asPlainCommand(asked)}
       known={['name', 'names', 'contact']}
-      send="Order it"
-      report="The certificate is ordered."
+      send={t.orderIt}
+      report={t.theCertificateIsOrdered}
       isIncomplete={!isAgreed.value || names.join('') === ''}
       beside={cancel}
     >
       {(problems) => (
         <>
-          {field('name', 'Name here', 'How it is called in lists.', problems['name'])}
-          {field(
-            'names',
-            'Names of this machine',
-            'With blanks between them. The authority asks this machine at port 80 of each of them.',
-            problems['names'],
-          )}
-          {field('contact', 'Mail address', 'The authority warns there. It can be empty.', problems['contact'])}
+          {field('name', t.nameHere, t.howItIsCalledInLists, problems['name'])}
+          {field('names', t.namesOfThisMachine, t.withBlanksBetweenThemTheAuthority, problems['names'])}
+          {field('contact', t.mailAddress, t.theAuthorityWarnsThereItCan, problems['contact'])}
           <label class="inline">
             <input
               type="checkbox"
               checked={isAgreed.value}
               onChange={(event) => (isAgreed.value = event.currentTarget.checked)}
             />
-            I agree to the terms of Let’s Encrypt
+            {t.iAgreeToTheTermsOf}
           </label>
           <p class="help">
-            For names that are not reached from the internet, prove them by DNS: see docs/security.md. Choose the
-            certificate in <a href={link('system', 'record', { of: 'system/settings' })}>the settings of the system</a>{' '}
-            once it is there.
+            {t.forNamesThatAreNotReached(
+              <a href={link('system', 'record', { of: 'system/settings' })}>{t.theSettingsOfTheSystem}</a>,
+            )}
           </p>
         </>
       )}
@@ -121,21 +117,21 @@ const described = {
   csr: {
     verb: 'create-csr',
     segment: 'csr',
-    send: 'Make the request',
+    send: t.makeTheRequest,
     first: { cert_digest_algorithm: 'SHA256', cert_key_length: 2048, cert_common: location.hostname },
     wires: [
       ...['cert_name', 'cert_common', 'cert_san', 'cert_organization', 'cert_city', 'cert_state', 'cert_country'],
       'cert_email',
     ],
-    about: 'Your authority gets the request as text from the new certificate, and signs it.',
+    about: t.yourAuthorityGetsTheRequestAs,
   },
   import: {
     verb: 'import',
     segment: 'import',
-    send: 'Import it',
+    send: t.importIt,
     first: {},
     wires: ['cert_name', 'cert_certificate', 'cert_privatekey', 'cert_passphrase', 'cert_passphrase2'],
-    about: 'The certificate comes first, then those of the authorities above it, as PEM.',
+    about: t.theCertificateComesFirstThenThose,
   },
 } as const;
 
@@ -151,7 +147,7 @@ function Described({ form, way }: { form: Form; way: 'csr' | 'import' }) {
       command={asCommand(form, verb, '', body, fields)}
       known={wires}
       {...{ send, done }}
-      report={`Made: the certificate ${textIn(body['cert_name'])}`}
+      report={t.madeTheCertificate(textIn(body['cert_name']))}
       beside={cancel}
     >
       {(problems) => (

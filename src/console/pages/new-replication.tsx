@@ -9,6 +9,7 @@ import { Waiting } from '../parts/common.tsx';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { initialValues } from '../parts/values.ts';
+import * as t from '../texts/pages/new-replication.ts';
 
 const path = 'storage/replication';
 
@@ -18,7 +19,7 @@ export default function NewReplicationPage() {
     form: await formOf(path),
     key: textIn(await client.request('GET', `${addressOf(path)}publickey/`)),
   }));
-  if (read.value?.form === undefined) return <Waiting refused={read.refused} what="the form" />;
+  if (read.value?.form === undefined) return <Waiting refused={read.refused} what={t.theForm} />;
   return <NewReplication form={read.value.form} publicKey={read.value.key} />;
 }
 
@@ -40,50 +41,47 @@ function NewReplication({ form, publicKey }: { form: Form; publicKey: string }) 
   return (
     <>
       <div class="row top">
-        <a href={back}>Replication tasks</a>
-        <h1>Replicate to another machine</h1>
-        <span class="soft grow">Every new snapshot of a dataset is copied, each time only what has changed.</span>
+        <a href={back}>{t.replicationTasks}</a>
+        <h1>{t.replicateToAnotherMachine}</h1>
+        <span class="soft grow">{t.everyNewSnapshotOfADataset}</span>
       </div>
       <RequestForm
         asked={{ method: 'POST', address: addressOf(path), body, etag: undefined }}
         shown={openBody(body, form.fields)}
         command={asCommand(form, 'create', '', body, form.fields)}
         known={wires}
-        send="Replicate"
-        report={`Replication of ${textIn(draft['repl_filesystem'])} is set up`}
+        send={t.replicate}
+        report={t.replicationOfIsSetUp(textIn(draft['repl_filesystem']))}
         isIncomplete={['repl_filesystem', 'repl_remote_hostname', 'repl_zfs'].some(
           (wire) => textIn(draft[wire]) === '',
         )}
         done={() => go(back)}
         beside={
           <a class="btn" href={back}>
-            Cancel
+            {t.cancel}
           </a>
         }
       >
         {(problems) => (
           <>
             <fieldset class="picks">
-              <legend>How the machines trust each other</legend>
+              <legend>{t.howTheMachinesTrustEachOther}</legend>
               <label class="pick">
                 <input type="radio" name="way" checked={isToken} onChange={() => (way.value = 'token')} />
-                <b>By a token</b>
-                <span class="soft">The other Holdfast gives one, and the keys are exchanged now.</span>
+                <b>{t.byAToken}</b>
+                <span class="soft">{t.theOtherHoldfastGivesOneAnd}</span>
               </label>
               <label class="pick">
                 <input type="radio" name="way" checked={!isToken} onChange={() => (way.value = 'hand')} />
-                <b>By hand</b>
-                <span class="soft">You give the key of this machine to the other one.</span>
+                <b>{t.byHand}</b>
+                <span class="soft">{t.youGiveTheKeyOfThis}</span>
               </label>
             </fieldset>
             {isToken ? (
-              <p class="help beneath">
-                On the other machine: <code>holdfast api POST /api/holdfast/v1/tokens</code>. A token is valid once, for
-                some minutes.
-              </p>
+              <p class="help beneath">{t.onTheOtherMachineAToken(<code>{t.holdfastApiPOSTApiHoldfastV1}</code>)}</p>
             ) : (
               <div class="beneath">
-                <p class="help">The public key of this machine, for the account of the other one:</p>
+                <p class="help">{t.thePublicKeyOfThisMachine}</p>
                 {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
                 <pre class="diff" tabIndex={0}>
                   {publicKey}
@@ -96,9 +94,9 @@ function NewReplication({ form, publicKey }: { form: Form; publicKey: string }) 
               {...{ wires, problems, set }}
             />
             <p class="help">
-              Only datasets with a{' '}
-              <a href={link('protection', 'list', { of: 'storage/task' })}>schedule of snapshots</a> have something to
-              copy.
+              {t.onlyDatasetsWithAHaveSomething(
+                <a href={link('protection', 'list', { of: 'storage/task' })}>{t.scheduleOfSnapshots}</a>,
+              )}
             </p>
           </>
         )}

@@ -7,11 +7,12 @@ import { type Asked, asPlainCommand, transactions } from '../parts/asking.ts';
 import { Waiting } from '../parts/common.tsx';
 import { PathChoice } from '../parts/path-choice.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
+import * as t from '../texts/pages/new-share.ts';
 
 const protocols = [
-  { name: 'SMB', for: 'Windows, macOS and Linux', service: 'cifs' },
-  { name: 'NFS', for: 'Linux and hypervisors', service: 'nfs' },
-  { name: 'WebDAV', for: 'browsers and far-away clients', service: 'webdav' },
+  { name: 'SMB', for: t.windowsMacOSAndLinux, service: 'cifs' },
+  { name: 'NFS', for: t.linuxAndHypervisors, service: 'nfs' },
+  { name: 'WebDAV', for: t.browsersAndFarAwayClients, service: 'webdav' },
 ] as const;
 type Protocol = (typeof protocols)[number]['name'];
 
@@ -43,7 +44,7 @@ type Who = 'group' | 'accounts' | 'guests';
 /** Shares a folder by one protocol or several: the shares, their services and the rights of the folder are one change. */
 export default function NewSharePage({ place: { words } }: { place: Place }) {
   const known = useLive('what a share needs', ['record:account/groups', 'record:services/services'], readKnown);
-  if (known.value === undefined) return <Waiting refused={known.refused} what="groups and services" />;
+  if (known.value === undefined) return <Waiting refused={known.refused} what={t.groupsAndServices} />;
   return <NewShare known={known.value} first={words.get('folder') ?? ''} />;
 }
 
@@ -73,7 +74,7 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
     ...(has('NFS')
       ? [{ method: 'POST', path: 'sharing/nfs/', body: { nfs_paths: [path], nfs_ro: isReadOnly.value } }]
       : []),
-    ...(has('WebDAV')
+    ...(has(t.webDAV)
       ? [
           {
             ...{ method: 'POST', path: 'sharing/webdav/' },
@@ -104,23 +105,23 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
   return (
     <>
       <div class="row top">
-        <a href={link('sharing')}>Sharing</a>
-        <h1>Share a folder</h1>
+        <a href={link('sharing')}>{t.sharing}</a>
+        <h1>{t.shareAFolder}</h1>
         <span class="grow" />
-        <span class="soft">Draft · nothing has happened yet</span>
+        <span class="soft">{t.draftNothingHasHappenedYet}</span>
       </div>
       <RequestForm
         {...{ asked }}
         shown={{ requests }}
         command={asPlainCommand(asked)}
         known={['cifs_path', 'cifs_name', 'nfs_paths', 'webdav_path', 'webdav_name', 'mp_path', 'mp_group']}
-        send="Share the folder"
-        report={`Shared: ${path}`}
+        send={t.shareTheFolder}
+        report={t.shared(path)}
         isIncomplete={path === '' || chosen.length === 0}
         done={() => go(link('sharing'))}
         beside={
           <a class="btn" href={link('sharing')}>
-            Cancel
+            {t.cancel}
           </a>
         }
       >
@@ -132,29 +133,29 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
           return (
             <>
               <div class="field">
-                <label for="folder">Folder</label>
+                <label for="folder">{t.folder}</label>
                 <div class="row chosen">
                   <input
                     id="folder"
                     type="text"
                     autocomplete="off"
-                    placeholder="/mnt/…"
+                    placeholder={t.mnt}
                     value={folder.value}
                     aria-describedby="folder-problem folder-help"
                     aria-invalid={wrong.length > 0}
                     onInput={(event) => (folder.value = event.currentTarget.value)}
                   />
-                  <PathChoice path={folder.value} of="Folder" take={(chosen) => (folder.value = chosen)} />
+                  <PathChoice path={folder.value} of={t.folder} take={(chosen) => (folder.value = chosen)} />
                 </div>
                 <p class="err" id="folder-problem">
                   {wrong.join(' ')}
                 </p>
                 <p class="help" id="folder-help">
-                  A folder that is not there is made. All in it is reached by the share.
+                  {t.aFolderThatIsNotThere}
                 </p>
               </div>
               <div class="field">
-                <label for="called">Name that clients see</label>
+                <label for="called">{t.nameThatClientsSee}</label>
                 <input
                   id="called"
                   type="text"
@@ -170,7 +171,7 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
                 </p>
               </div>
               <fieldset class="field plain">
-                <legend>Served by</legend>
+                <legend>{t.servedBy}</legend>
                 <div class="several">
                   {protocols.map((one) => (
                     <label key={one.name} class="inline">
@@ -183,37 +184,27 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
                             : [...by.value, one.name])
                         }
                       />
-                      {one.name}, for {one.for}
+                      {t.forIt(one.name, one.for)}
                     </label>
                   ))}
                 </div>
               </fieldset>
               <fieldset class="picks">
-                <legend>Who may use it</legend>
-                <Pick
-                  of="group"
-                  {...{ who }}
-                  title="Members of a group"
-                  about="They read and write all in the folder."
-                />
-                <Pick
-                  of="accounts"
-                  {...{ who }}
-                  title="Every account"
-                  about="The rights of the folder stay as they are."
-                />
-                <Pick of="guests" {...{ who }} title="Guests too" about="Over SMB nobody is asked for a password." />
+                <legend>{t.whoMayUseIt}</legend>
+                <Pick of="group" {...{ who }} title={t.membersOfAGroup} about={t.theyReadAndWriteAllIn} />
+                <Pick of="accounts" {...{ who }} title={t.everyAccount} about={t.theRightsOfTheFolderStay} />
+                <Pick of="guests" {...{ who }} title={t.guestsToo} about={t.overSMBNobodyIsAskedFor} />
               </fieldset>
               {who.value === 'group' && (
                 <div class="field beneath">
-                  <label for="group">Group</label>
+                  <label for="group">{t.group}</label>
                   <select
                     id="group"
                     value={group.value}
                     aria-describedby="group-help group-problem"
                     onChange={(event) => (group.value = event.currentTarget.value)}
                   >
-                    {groups.length === 0 && <option value="">There is no group yet</option>}
+                    {groups.length === 0 && <option value="">{t.thereIsNoGroupYet}</option>}
                     {groups.map((one) => (
                       <option key={one}>{one}</option>
                     ))}
@@ -222,7 +213,7 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
                     {problems['mp_group']?.join(' ')}
                   </p>
                   <p class="help" id="group-help">
-                    The folder and all in it belong to the group then; others may read.
+                    {t.theFolderAndAllInIt}
                   </p>
                 </div>
               )}
@@ -232,21 +223,21 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
                   checked={isReadOnly.value}
                   onChange={(event) => (isReadOnly.value = event.currentTarget.checked)}
                 />
-                Clients may only read
+                {t.clientsMayOnlyRead}
               </label>
               {path !== '' && (
                 <dl class="state">
                   {has('SMB') && (
                     <div>
-                      <dt>Clients reach it by SMB as</dt>
+                      <dt>{t.clientsReachItBySMBAs}</dt>
                       <dd>
-                        <code>{`\\\\${host}\\${called}`}</code> <code>{`smb://${host}/${called}`}</code>
+                        <code>{`\\\\${host}\\${called}`}</code> <code>{t.smb(host, called)}</code>
                       </dd>
                     </div>
                   )}
                   {has('NFS') && (
                     <div>
-                      <dt>by NFS as</dt>
+                      <dt>{t.byNFSAs}</dt>
                       <dd>
                         <code>{`${host}:${path}`}</code>
                       </dd>

@@ -6,6 +6,7 @@ import { go, link } from '../base/route.ts';
 import { type Asked, asPlainCommand, transactions } from '../parts/asking.ts';
 import { Card, Waiting } from '../parts/common.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
+import * as t from '../texts/pages/new-target.ts';
 
 interface Known {
   readonly pools: readonly string[];
@@ -32,13 +33,13 @@ async function readKnown(): Promise<Known> {
 /** A disk that a client has over the network: space, target, who may use it, and the service are one change. */
 export default function NewTargetPage() {
   const known = useLive('what a target needs', ['record:services/iscsi/portal', 'machine'], readKnown);
-  if (known.value === undefined) return <Waiting refused={known.refused} what="pools and portals" />;
+  if (known.value === undefined) return <Waiting refused={known.refused} what={t.poolsAndPortals} />;
   if (known.value.pools.length === 0)
     return (
-      <Card title="There is no pool yet">
-        <p>A disk for a client lies on a pool. Make one first.</p>
+      <Card title={t.thereIsNoPoolYet}>
+        <p>{t.aDiskForAClientLies}</p>
         <a class="btn primary" href={link('storage', 'new-pool')}>
-          New pool
+          {t.newPool}
         </a>
       </Card>
     );
@@ -71,7 +72,7 @@ function NewTarget({ known: { pools, portal, service } }: { known: Known }) {
     {
       ...{ name: 'extent', method: 'POST', path: 'services/iscsi/extent/' },
       body: {
-        ...{ iscsi_target_extent_name: name.value, iscsi_target_extent_type: 'File' },
+        ...{ iscsi_target_extent_name: name.value, iscsi_target_extent_type: t.file },
         ...{ iscsi_target_extent_path: file, iscsi_target_extent_filesize: `${size.value.replace(/B$/, '')}B` },
       },
     },
@@ -121,10 +122,10 @@ function NewTarget({ known: { pools, portal, service } }: { known: Known }) {
   return (
     <>
       <div class="row top">
-        <a href={link('block')}>Block</a>
-        <h1>A disk for a client</h1>
+        <a href={link('block')}>{t.block}</a>
+        <h1>{t.aDiskForAClient}</h1>
         <span class="grow" />
-        <span class="soft">Draft · nothing has happened yet</span>
+        <span class="soft">{t.draftNothingHasHappenedYet}</span>
       </div>
       <RequestForm
         {...{ asked }}
@@ -134,13 +135,13 @@ function NewTarget({ known: { pools, portal, service } }: { known: Known }) {
           ...['iscsi_target_name', 'iscsi_target_extent_name', 'iscsi_target_extent_path'],
           ...['iscsi_target_extent_filesize', 'iscsi_target_initiator_initiators'],
         ]}
-        send="Make the disk"
-        report={`Made: the disk ${name.value}`}
+        send={t.makeTheDisk}
+        report={t.madeTheDisk(name.value)}
         isIncomplete={name.value === '' || size.value === ''}
         done={() => go(link('block'))}
         beside={
           <a class="btn" href={link('block')}>
-            Cancel
+            {t.cancel}
           </a>
         }
       >
@@ -148,13 +149,13 @@ function NewTarget({ known: { pools, portal, service } }: { known: Known }) {
           <>
             {field(
               'name',
-              'Name',
+              t.name,
               name,
               problems['iscsi_target_name'] ?? problems['iscsi_target_extent_name'],
-              'The client sees it as the end of the name of the target.',
+              t.theClientSeesItAsThe,
             )}
             <div class="field">
-              <label for="pool">Pool</label>
+              <label for="pool">{t.pool}</label>
               <select
                 id="pool"
                 value={pool.value}
@@ -167,28 +168,18 @@ function NewTarget({ known: { pools, portal, service } }: { known: Known }) {
               </select>
               <p class="err">{problems['iscsi_target_extent_path']?.join(' ')}</p>
               <p class="help" id="pool-help">
-                The disk is the file {file}. It takes space as the client writes.
+                {t.theDiskIsTheFileIt(file)}
               </p>
             </div>
-            {field(
-              'size',
-              'Size',
-              size,
-              problems['iscsi_target_extent_filesize'],
-              'Such as 100G. It can grow later, but not shrink.',
-            )}
+            {field('size', t.size, size, problems['iscsi_target_extent_filesize'], t.suchAs100GItCanGrow)}
             {field(
               'initiators',
-              'Clients that may use it',
+              t.clientsThatMayUseIt,
               initiators,
               problems['iscsi_target_initiator_initiators'],
-              'Names of initiators with blanks between them. Empty for every client that reaches this machine: two that use one disk at once destroy its file system.',
+              t.namesOfInitiatorsWithBlanksBetween,
             )}
-            <p class="help">
-              {portal === undefined
-                ? 'A portal is made too: iSCSI is reached at port 3260 of every address.'
-                : 'It is reached by the portal that is there.'}
-            </p>
+            <p class="help">{portal === undefined ? t.aPortalIsMadeTooISCSI : t.itIsReachedByThePortal}</p>
           </>
         )}
       </RequestForm>

@@ -11,6 +11,7 @@ import { Card, Scroller, SpaceBar, SpaceKey, Waiting } from '../parts/common.tsx
 import { MeasuredCharts } from '../parts/measured.tsx';
 import { DiskRow, type Pool, PoolState, readPools } from '../parts/pools.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
+import * as t from '../texts/pages/overview.ts';
 
 /** One screen: is everything well, and if not, what ends it. */
 export default function Overview() {
@@ -18,13 +19,13 @@ export default function Overview() {
   const open = problems.value?.filter(({ dismissed }) => !dismissed) ?? [];
   return (
     <>
-      <h1 class="unseen">Overview</h1>
+      <h1 class="unseen">{t.overview}</h1>
       <div class="notes">
         {problems.value === undefined ? (
-          <Waiting refused={problems.refused} what="the problems" />
+          <Waiting refused={problems.refused} what={t.theProblems} />
         ) : open.length === 0 ? (
           <p class="well">
-            <span class="dot ok"> Everything is well.</span>
+            <span class="dot ok">{t.everythingIsWell}</span>
           </p>
         ) : (
           open.map((one) => <ProblemNote key={one.id} problem={one} />)
@@ -49,28 +50,28 @@ export default function Overview() {
 function Pools() {
   const pools = useLive('pools', ['machine', 'record:storage/volume'], readPools);
   return (
-    <Card title="Pools" beside={<a href={link('storage', 'new-pool')}>New pool</a>}>
+    <Card title={t.pools} beside={<a href={link('storage', 'new-pool')}>{t.newPool}</a>}>
       {pools.value === undefined ? (
-        <Waiting refused={pools.refused} what="the pools" />
+        <Waiting refused={pools.refused} what={t.thePools} />
       ) : pools.value.length === 0 ? (
         <div class="welcome">
-          <p>There is no pool yet. A pool is made of disks, and everything else lies on it.</p>
+          <p>{t.thereIsNoPoolYetA}</p>
           <a class="btn primary" href={link('overview', 'first-hour')}>
-            Set this machine up
+            {t.setThisMachineUp}
           </a>
-          <p class="soft">Seven steps, from the password to the address that a client types. Each can be skipped.</p>
+          <p class="soft">{t.sevenStepsFromThePasswordTo}</p>
         </div>
       ) : (
         <>
-          <Scroller label="Pools">
+          <Scroller label={t.pools}>
             <table>
               <thead>
                 <tr>
-                  <th>Pool</th>
-                  <th>State</th>
-                  <th>Disks</th>
-                  <th class="space">Space</th>
-                  <th class="num">Free</th>
+                  <th>{t.pool}</th>
+                  <th>{t.state}</th>
+                  <th>{t.disks}</th>
+                  <th class="space">{t.space}</th>
+                  <th class="num">{t.free}</th>
                 </tr>
               </thead>
               <tbody>
@@ -80,7 +81,7 @@ function Pools() {
               </tbody>
             </table>
           </Scroller>
-          <SpaceKey data="data" further="snapshots and reserved" />
+          <SpaceKey data={t.data} further={t.snapshotsAndReserved} />
         </>
       )}
     </Card>
@@ -102,11 +103,11 @@ function PoolRow({ pool }: { pool: Pool }) {
       </td>
       <td>
         {isLocked ? (
-          <span class="soft">unlock to see</span>
+          <span class="soft">{t.unlockToSee}</span>
         ) : (
           <SpaceBar
             total={total}
-            label={`${bytes(data)} data, ${bytes(further)} snapshots and reserved, ${bytes(free)} free`}
+            label={t.dataSnapshotsAndReservedFree(bytes(data), bytes(further), bytes(free))}
             parts={[
               { kind: 'd', size: data },
               { kind: 's', size: further },
@@ -116,7 +117,7 @@ function PoolRow({ pool }: { pool: Pool }) {
       </td>
       <td class="num">
         {isLocked ? (
-          <a href={link('storage', 'command', { of: 'storage/volume', key: name, verb: 'unlock' })}>Unlock…</a>
+          <a href={link('storage', 'command', { of: 'storage/volume', key: name, verb: 'unlock' })}>{t.unlockDots}</a>
         ) : (
           bytes(free)
         )}
@@ -128,11 +129,11 @@ function PoolRow({ pool }: { pool: Pool }) {
 function Changes() {
   const changes = useLive('changes', ['revisions'], () => readRevisions(6));
   return (
-    <Card title="Last changes" beside={<a href={link('activity')}>All changes</a>}>
+    <Card title={t.lastChanges} beside={<a href={link('activity')}>{t.allChanges}</a>}>
       {changes.value === undefined ? (
-        <Waiting refused={changes.refused} what="the changes" />
+        <Waiting refused={changes.refused} what={t.theChanges} />
       ) : (
-        <Scroller label="Last changes">
+        <Scroller label={t.lastChanges}>
           <table>
             <tbody>
               {changes.value.map(({ number, at, actor, title, comment, revertible }) => (
@@ -145,18 +146,18 @@ function Changes() {
                   <td class="num">
                     <a
                       href={link('activity', 'revision', { number: String(number) })}
-                      aria-label={`Diff of change ${number}: ${title}`}
+                      aria-label={t.diffOfChange(number, title)}
                     >
-                      Diff
+                      {t.diff}
                     </a>{' '}
                     <button
                       type="button"
                       class="quiet"
-                      aria-label={`Undo change ${number}: ${title}`}
+                      aria-label={t.undoChange(number, title)}
                       disabled={!revertible}
                       onClick={() => void undo(number)}
                     >
-                      Undo
+                      {t.undo}
                     </button>
                   </td>
                 </tr>
@@ -191,11 +192,11 @@ function Running() {
     client.get('/api/holdfast/v1/jobs', { query: { filter: ['state=running'] } }),
   );
   return (
-    <Card title="Running" beside={<a href={link('activity')}>All jobs</a>}>
+    <Card title={t.running} beside={<a href={link('activity')}>{t.allJobs}</a>}>
       {jobs.value === undefined ? (
-        <Waiting refused={jobs.refused} what="the jobs" />
+        <Waiting refused={jobs.refused} what={t.theJobs} />
       ) : jobs.value.length === 0 ? (
-        <p class="soft">Nothing is running.</p>
+        <p class="soft">{t.nothingIsRunning}</p>
       ) : (
         jobs.value.map((job) => <JobLine key={job.id} job={job} />)
       )}
@@ -204,23 +205,23 @@ function Running() {
 }
 
 const taskNames: Readonly<Record<string, string>> = {
-  'tasks/cronjob': 'Cron job',
-  'tasks/rsync': 'rsync task',
-  'tasks/smarttest': 'SMART test',
-  'storage/task': 'Snapshot task',
-  'storage/replication': 'Replication',
-  'storage/scrub': 'Scrub',
+  'tasks/cronjob': t.cronJob,
+  'tasks/rsync': t.rsyncTask,
+  'tasks/smarttest': t.smartTest,
+  'storage/task': t.snapshotTask,
+  'storage/replication': t.replication,
+  'storage/scrub': t.scrub,
 };
 
 function Next() {
   const next = useLive('next', ['revisions'], () => client.get('/api/holdfast/v1/schedules', { query: { limit: 5 } }));
   const due = next.value?.filter(({ next: at }) => at != null) ?? [];
   return (
-    <Card title="Next" beside={<a href={link('protection')}>Tasks</a>}>
+    <Card title={t.next} beside={<a href={link('protection')}>{t.tasks}</a>}>
       {next.value === undefined ? (
-        <Waiting refused={next.refused} what="the schedules" />
+        <Waiting refused={next.refused} what={t.theSchedules} />
       ) : due.length === 0 ? (
-        <p class="soft">No task has a schedule yet.</p>
+        <p class="soft">{t.noTaskHasAScheduleYet}</p>
       ) : (
         <table>
           <tbody>
@@ -248,9 +249,9 @@ function Services() {
   const on = services.value?.filter((one) => one.srv_enable) ?? [];
   const off = services.value?.filter((one) => !one.srv_enable) ?? [];
   return (
-    <Card title="Services" beside={<a href={link('system', 'list', { of: 'services/services' })}>Settings</a>}>
+    <Card title={t.services} beside={<a href={link('system', 'list', { of: 'services/services' })}>{t.settings}</a>}>
       {services.value === undefined ? (
-        <Waiting refused={services.refused} what="the services" />
+        <Waiting refused={services.refused} what={t.theServices} />
       ) : (
         <table>
           <tbody>
@@ -261,9 +262,9 @@ function Services() {
                 </td>
                 <td class="num soft">
                   {state === 'RUNNING' ? (
-                    'runs'
+                    t.runs
                   ) : (
-                    <a href={link('system', 'record', { of: 'services/services', key: String(id) })}>does not run</a>
+                    <a href={link('system', 'record', { of: 'services/services', key: String(id) })}>{t.doesNotRun}</a>
                   )}
                 </td>
               </tr>
@@ -272,7 +273,7 @@ function Services() {
               <td class="wrap">
                 <span class="dot off"> {off.map(({ srv_service: name }) => name).join(', ')}</span>
               </td>
-              <td class="num soft">off</td>
+              <td class="num soft">{t.off}</td>
             </tr>
           </tbody>
         </table>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { addressOf, entryOf, type Form, formOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
-import { capital, plural } from '../base/format.ts';
+import { capital } from '../base/format.ts';
 import { isSame, type Row, rowIn, textIn } from '../base/json.ts';
 import { touch, useLive } from '../base/live.ts';
 import { notifyChange } from '../base/notices.ts';
@@ -15,15 +15,15 @@ import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { RecordCommands, RecordProblems } from '../parts/record-parts.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { initialValues } from '../parts/values.ts';
+import { plural } from '../texts/base/format.ts';
+import * as t from '../texts/pages/record.ts';
 
 /** A record or the settings of a resource: the form, what it will do, and what else can be done with it. */
 export default function RecordPage({ place: { words, entry } }: { place: Place }) {
   const path = words.get('of') ?? '';
   const form = useLive(`form ${path}`, [], () => formOf(path));
   if (form.value === undefined)
-    return (
-      <Waiting refused={form.refused ?? (form.at > 0 ? `There is no resource ${path}.` : undefined)} what="the form" />
-    );
+    return <Waiting refused={form.refused ?? (form.at > 0 ? t.thereIsNoResource(path) : undefined)} what={t.theForm} />;
   const one = form.value;
   const key = words.get('key') ?? '';
   const isNew = words.has('new');
@@ -60,7 +60,7 @@ function Loaded({ form, recordKey, isNew, words }: RecordProps) {
     const { body, headers } = await client.exchange('GET', address);
     return { record: rowIn(body), etag: headers.get('etag') ?? undefined };
   });
-  if (!isNew && read.value === undefined) return <Waiting refused={read.refused} what={`the ${form.title}`} />;
+  if (!isNew && read.value === undefined) return <Waiting refused={read.refused} what={t.the(form.title)} />;
   return <Editor {...{ form, recordKey, isNew, words }} kept={read.value} />;
 }
 
@@ -110,7 +110,7 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
   };
   const save = async () => {
     refusal.value = undefined;
-    progress.value = 'Saving …';
+    progress.value = t.saving;
     try {
       const { body, headers } = await client.exchange(asked.method, asked.address, {
         body: asked.body,
@@ -121,7 +121,7 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
       changes.value = {};
       preview.value = undefined;
       touch(`record:${form.path}`, 'revisions', 'machine');
-      await notifyChange(`${isNew ? 'Created' : 'Changed'}: ${form.title} ${name}`, headers);
+      await notifyChange(`${isNew ? t.created : t.changed}: ${form.title} ${name}`, headers);
       if (isNew) go(listOf(form));
     } catch (error) {
       refusal.value = refusalOf(error);
@@ -130,7 +130,7 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
     }
   };
   const title = isNew
-    ? `New ${form.title}`
+    ? t.newIt(form.title)
     : form.kind === 'settings'
       ? capital(form.title)
       : `${capital(form.title)} ${nameOf(form, base?.record ?? {}) || recordKey}`;
@@ -142,16 +142,14 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
         {form.kind === 'records' && <a href={listOf(form)}>{capital(plural(form.title))}</a>}
         <h1>{title}</h1>
         <span class="grow" />
-        <span class="soft">{isTouched ? 'Draft · nothing has happened yet' : form.description}</span>
+        <span class="soft">{isTouched ? t.draftNothingHasHappenedYet : form.description}</span>
       </div>
       {!isNew && <RecordProblems about={form.kind === 'settings' ? form.path : `${form.path}/${recordKey}`} />}
       {isBehind && (
         <div class="note warn">
-          <span class="grow">
-            Somebody else has changed this meanwhile. Saving is refused until you have taken over the new values.
-          </span>
+          <span class="grow">{t.somebodyElseHasChangedThisMeanwhile}</span>
           <button type="button" onClick={() => (begun.value = newest)}>
-            Take the new values, keep mine
+            {t.takeTheNewValuesKeepMine}
           </button>
         </div>
       )}
@@ -162,9 +160,9 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
           void save();
         }}
       >
-        <section class="card" aria-label="Fields">
+        <section class="card" aria-label={t.fields}>
           {fields.length === 0 ? (
-            <p class="soft">It has no fields that can be set.</p>
+            <p class="soft">{t.itHasNoFieldsThatCan}</p>
           ) : (
             <Fields {...{ fields, values, problems, isNew, set }} />
           )}
@@ -188,18 +186,16 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
           </p>
           <div class="row end">
             <button type="submit" class="primary" disabled={progress.value !== '' || (!isNew && !isTouched)}>
-              Save
+              {t.save}
             </button>
             <button type="button" disabled={!isNew && !isTouched} onClick={() => void look()}>
-              Preview
+              {t.preview}
             </button>
             <button type="button" disabled={!isTouched} onClick={() => (changes.value = {})}>
-              Discard
+              {t.discard}
             </button>
             <span class="grow" />
-            <span class="soft">
-              {form.owner === 'configuration' ? 'can be undone' : 'changes the machine directly'}
-            </span>
+            <span class="soft">{form.owner === 'configuration' ? t.canBeUndone : t.changesTheMachineDirectly}</span>
           </div>
         </Preview>
       </form>

@@ -24,8 +24,9 @@ import {
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { useWatched } from '../parts/resilver.ts';
+import * as t from '../texts/pages/replace.ts';
 
-const stages = ['The failed disk', 'Pull it', 'The new disk', 'Check and replace', 'Filling'] as const;
+const stages = [t.theFailedDisk, t.pullIt, t.theNewDisk, t.checkAndReplace, t.filling] as const;
 
 /** A replacement, one step after the other. */
 export default function ReplacePage({ place: { words } }: { place: Place }) {
@@ -36,8 +37,8 @@ export default function ReplacePage({ place: { words } }: { place: Place }) {
   if (pool === undefined || disks.value === undefined)
     return (
       <Waiting
-        refused={pools.refused ?? disks.refused ?? (pools.value === undefined ? undefined : 'There is no such pool.')}
-        what="the disks"
+        refused={pools.refused ?? disks.refused ?? (pools.value === undefined ? undefined : t.thereIsNoSuchPool)}
+        what={t.theDisks}
       />
     );
   return <Walk pool={pool} pools={pools.value ?? []} disks={disks.value} first={words.get('disk') ?? ''} />;
@@ -70,10 +71,10 @@ function Walk({ pool, pools, disks, first }: WalkProps) {
     <>
       <div class="row top">
         <a href={link('storage', 'pool', { name: pool.name })}>{pool.name}</a>
-        <h1>Replace a disk</h1>
+        <h1>{t.replaceADisk}</h1>
         <PoolState pool={pool} />
       </div>
-      <ol class="stages" aria-label="Steps">
+      <ol class="stages" aria-label={t.steps}>
         {stages.map((one, index) => (
           <li key={one} aria-current={index === stage.value ? 'step' : undefined}>
             {one}
@@ -82,13 +83,13 @@ function Walk({ pool, pools, disks, first }: WalkProps) {
       </ol>
       <div class="walk">
         <h2 ref={heading} tabIndex={-1} class="unseen">
-          Step {stage.value + 1} of {stages.length}: {title}
+          {t.stepOf(stage.value + 1, stages.length, title)}
         </h2>
         {stage.value === 0 && (
-          <Card title="Which disk is to be replaced?">
+          <Card title={t.whichDiskIsToBeReplaced}>
             <Picks
               name="old"
-              label="Disks of the pool"
+              label={t.disksOfThePool}
               chosen={old.value?.name}
               picks={members.map((disk) => ({
                 key: disk.name,
@@ -100,13 +101,13 @@ function Walk({ pool, pools, disks, first }: WalkProps) {
           </Card>
         )}
         {stage.value === 1 && old.value !== undefined && (
-          <Card title={`Pull ${old.value.name} and put in the new disk`}>
+          <Card title={t.pullAndPutInTheNew(old.value.name)}>
             <WhichOne disk={old.value} {...{ pools, disks }} />
             <Buttons {...{ stage }} next={true} />
           </Card>
         )}
         {stage.value === 2 && old.value !== undefined && (
-          <Card title="Which disk takes its place?">
+          <Card title={t.whichDiskTakesItsPlace}>
             <NewDisk {...{ pool, pools, disks, fresh }} old={old.value} />
             <Buttons {...{ stage }} next={fresh.value !== undefined} />
           </Card>
@@ -136,11 +137,11 @@ function Buttons({ stage, next }: Stage & { readonly next: boolean }) {
     <div class="row end">
       {stage.value > 0 && (
         <button type="button" onClick={() => (stage.value -= 1)}>
-          Back
+          {t.back}
         </button>
       )}
       <button type="button" class="primary" disabled={!next} onClick={() => (stage.value += 1)}>
-        Next
+        {t.next}
       </button>
     </div>
   );
@@ -189,7 +190,7 @@ function DiskWords({ disk }: { disk: Disk }) {
       <span class={state === 'ok' ? '' : state}>{saidOf(disk)}</span> · {disk.group} ·{' '}
       {disk.machine === undefined
         ? nameIn(disk.label)
-        : `${bytes(disk.machine.size)}, serial number ${disk.machine.serial || 'unknown'}`}
+        : t.serialNumber(bytes(disk.machine.size), disk.machine.serial || 'unknown')}
     </>
   );
 }
@@ -209,24 +210,21 @@ function WhichOne({ disk, pools, disks }: WhichOneProps) {
       <>
         <dl class="state">
           <div>
-            <dt>Serial number</dt>
+            <dt>{t.serialNumber2}</dt>
             <dd>
-              <b>{machine.serial || 'none'}</b>
+              <b>{machine.serial || t.none}</b>
             </dd>
           </div>
           <div>
-            <dt>Bay</dt>
-            <dd>{machine.slot ?? 'the machine does not report it'}</dd>
+            <dt>{t.bay}</dt>
+            <dd>{machine.slot ?? t.theMachineDoesNotReportIt}</dd>
           </div>
           <div>
-            <dt>Size</dt>
+            <dt>{t.size}</dt>
             <dd>{bytes(machine.size)}</dd>
           </div>
         </dl>
-        <p class="help">
-          The serial number is printed on the disk. If there is a free bay, put the new disk there and pull {name} when
-          the new one is filled: the pool is never without it.
-        </p>
+        <p class="help">{t.theSerialNumberIsPrintedOn(name)}</p>
       </>
     );
   // Names of disks that do not answer may be those of others by now, so these are told apart by their labels.
@@ -235,22 +233,22 @@ function WhichOne({ disk, pools, disks }: WhichOneProps) {
   const silent = members.filter((one) => one.machine === undefined && one.label !== disk.label);
   return (
     <>
-      <p>
-        {name} does not answer, so its serial number cannot be read. The pool knows it as <code>{disk.label}</code>.
-      </p>
+      <p>{t.doesNotAnswerSoItsSerial(name, <code>{disk.label}</code>)}</p>
       {silent.length > 0 && (
         <p class="bad">
-          {silent.map((one) => one.name).join(', ')} {silent.length === 1 ? 'does' : 'do'} not answer either. The
-          appliance cannot tell them apart: compare the label above with the disks before you pull one.
+          {t.notAnswerEitherTheApplianceCannot(
+            silent.map((one) => one.name).join(', '),
+            silent.length === 1 ? t.does : t.doIt,
+          )}
         </p>
       )}
-      <p>Pull a disk only if its serial number is none of these: they answer.</p>
+      <p>{t.pullADiskOnlyIfIts}</p>
       <table>
         <thead>
           <tr>
-            <th>Leave in</th>
-            <th>Serial number</th>
-            <th class="num">Size</th>
+            <th>{t.leaveIn}</th>
+            <th>{t.serialNumber2}</th>
+            <th class="num">{t.size}</th>
           </tr>
         </thead>
         <tbody>
@@ -260,7 +258,7 @@ function WhichOne({ disk, pools, disks }: WhichOneProps) {
                 {known.name} <span class="soft">{poolOf.get(known.name) ?? ''}</span>
               </td>
               <td>
-                <b>{known.serial || 'none'}</b>
+                <b>{known.serial || t.none}</b>
               </td>
               <td class="num">{bytes(known.size)}</td>
             </tr>
@@ -282,26 +280,26 @@ function NewDisk({ pool, pools, disks, old, fresh }: NewDiskProps) {
   const spares = new Map(pools.flatMap((one) => one.disks.filter(({ isSpare }) => isSpare).map((d) => [d.name, one])));
   const needed = old.machine?.size ?? 0;
   const free = disks.filter(({ name }) => !taken.has(name) && (spares.get(name) ?? pool) === pool);
-  if (free.length === 0) return <p>There is no free disk. Put one in: it appears here by itself.</p>;
+  if (free.length === 0) return <p>{t.thereIsNoFreeDiskPut}</p>;
   return (
     <>
       <Picks
         name="new"
-        label="Free disks"
+        label={t.freeDisks}
         chosen={fresh.value?.name}
         picks={free.map((disk) => ({
           key: disk.name,
-          lacks: disk.size < needed ? `too small: ${bytes(needed)} are needed` : undefined,
+          lacks: disk.size < needed ? t.tooSmallAreNeeded(bytes(needed)) : undefined,
           beside: (
             <>
-              {bytes(disk.size)}, serial number {disk.serial || 'unknown'}
-              {spares.has(disk.name) && ' · spare of this pool'}
+              {t.serialNumberOfSizePart(bytes(disk.size), disk.serial || t.unknown)}
+              {spares.has(disk.name) && t.spareOfThisPool}
             </>
           ),
           choose: () => (fresh.value = disk),
         }))}
       />
-      <p class="help">A disk that is put in appears here by itself.</p>
+      <p class="help">{t.aDiskThatIsPutIn}</p>
     </>
   );
 }
@@ -336,7 +334,7 @@ function Check({ pool, old, fresh, stage, command }: CheckProps) {
     refusal.value = undefined;
     try {
       await client.request('POST', address, { body });
-      notify(`${fresh.name} takes the place of ${old.name}.`);
+      notify(t.takesThePlaceOf(fresh.name, old.name));
       touch('machine', 'jobs');
       stage.value += 1;
     } catch (error) {
@@ -348,22 +346,22 @@ function Check({ pool, old, fresh, stage, command }: CheckProps) {
   const isFull = refusal.value?.fields['force'] !== undefined || force.value;
   return (
     <div class="cards sheet">
-      <Card title={`${fresh.name} takes the place of ${old.name}`}>
+      <Card title={t.takesThePlaceOfOfNameName2(fresh.name, old.name)}>
         <dl class="state">
           <div>
-            <dt>Goes</dt>
+            <dt>{t.goes}</dt>
             <dd>
               {old.name}, {old.machine === undefined ? saidOf(old) : old.machine.serial}
             </dd>
           </div>
           <div>
-            <dt>Comes</dt>
+            <dt>{t.comes}</dt>
             <dd>
               {fresh.name} {fresh.serial}, {bytes(fresh.size)}
             </dd>
           </div>
         </dl>
-        <p class="help">The pool stays in use while the new disk is filled. What was on {fresh.name} is gone then.</p>
+        <p class="help">{t.thePoolStaysInUseWhile(fresh.name)}</p>
         {isFull && (
           <label class="inline bad">
             <input
@@ -371,7 +369,7 @@ function Check({ pool, old, fresh, stage, command }: CheckProps) {
               checked={force.value}
               onChange={(event) => (force.value = event.currentTarget.checked)}
             />
-            Overwrite what is on {fresh.name}
+            {t.overwriteWhatIsOn(fresh.name)}
           </label>
         )}
       </Card>
@@ -379,10 +377,10 @@ function Check({ pool, old, fresh, stage, command }: CheckProps) {
         <Refused refusal={refusal.value} known={[]} />
         <div class="row end">
           <button type="button" class="primary" disabled={isSending.value} onClick={() => void send()}>
-            Replace {old.name}
+            {t.replace(old.name)}
           </button>
           <button type="button" onClick={() => (stage.value -= 1)}>
-            Back
+            {t.back}
           </button>
         </div>
       </Preview>
@@ -398,25 +396,20 @@ function Filling({ pool, old, fresh }: { pool: Pool; old: Disk; fresh: MachineDi
   if (isRunning || (isThere && scan?.state !== 'finished')) return <Running {...{ pool, old, scan }} />;
   if (isThere)
     return (
-      <Card title={`${old.name} is still part of ${pool.name}`}>
+      <Card title={t.isStillPartOf(old.name, pool.name)}>
         <p class="bad">
-          {scan?.errors
-            ? 'The resilver has ended with errors.'
-            : 'The new disk is filled, but the old one has not left.'}{' '}
-          Look at the status of the pool.
+          {t.lookAtTheStatusOfThe(scan?.errors ? t.theResilverHasEndedWithErrors : t.theNewDiskIsFilledBut)}
         </p>
         <Back pool={pool.name} />
       </Card>
     );
   return (
-    <Card title="Done">
-      <p class="ok">
-        {fresh?.name} has taken the place of {old.name}. {pool.name} is {pool.status.toLowerCase()}.
-      </p>
+    <Card title={t.done}>
+      <p class="ok">{t.hasTakenThePlaceOfIs(fresh?.name, old.name, pool.name, pool.status.toLowerCase())}</p>
       <p class="help">
         {old.machine === undefined
-          ? 'The old disk can go. A spare that stood in for it is ready again.'
-          : `${old.name} with the serial number ${old.machine.serial || 'unknown'} can be pulled now.`}
+          ? t.theOldDiskCanGoA
+          : t.withTheSerialNumberCanBe(old.name, old.machine.serial || 'unknown')}
       </p>
       <Back pool={pool.name} />
     </Card>
@@ -425,13 +418,13 @@ function Filling({ pool, old, fresh }: { pool: Pool; old: Disk; fresh: MachineDi
 
 function Running({ pool, old, scan }: { pool: Pool; old: Disk; scan: Scan | undefined }) {
   return (
-    <Card title={`${old.name} is being replaced`}>
+    <Card title={t.isBeingReplaced(old.name)}>
       {scan === undefined ? (
-        <p class="soft">The appliance begins …</p>
+        <p class="soft">{t.theApplianceBegins}</p>
       ) : (
-        <Progress scan={scan} what="The new disk is filled" />
+        <Progress scan={scan} what={t.theNewDiskIsFilled} />
       )}
-      <p class="help">This page can be closed: the pool goes on by itself, and shows there how far it is.</p>
+      <p class="help">{t.thisPageCanBeClosedThe}</p>
       <Back pool={pool.name} />
     </Card>
   );
@@ -440,7 +433,7 @@ function Running({ pool, old, scan }: { pool: Pool; old: Disk; scan: Scan | unde
 const Back = ({ pool }: { pool: string }) => (
   <div class="row end">
     <a class="btn" href={link('storage', 'pool', { name: pool })}>
-      To the pool
+      {t.toThePool}
     </a>
   </div>
 );

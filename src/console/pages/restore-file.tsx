@@ -7,6 +7,7 @@ import { type Asked, asPlainCommand } from '../parts/asking.ts';
 import { Waiting } from '../parts/common.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { folderOf, join, mountpointOf, nameOf, partsOf } from '../parts/snapshot-files.ts';
+import * as t from '../texts/pages/restore-file.ts';
 
 /** `may (monday).odt` beside `may.odt`. */
 function besideOf(path: string, snapshot: string, kind: string): string {
@@ -41,7 +42,7 @@ export default function RestoreFilePage({ place: { words } }: { place: Place }) 
   const there = useLive(`is there ${dataset} ${path}`, [], () => isThere(dataset, path));
   const way = useSignal<'place' | 'beside'>('place');
   const beside = useSignal(besideOf(path, name, kind));
-  if (there.value === undefined) return <Waiting refused={there.refused} what="what is there now" />;
+  if (there.value === undefined) return <Waiting refused={there.refused} what={t.whatIsThereNow} />;
   const isBeside = way.value === 'beside';
   const replaces = there.value && !isBeside;
   const body = { snapshot, path, ...(isBeside && { to: beside.value }), ...(replaces && { replaces }) };
@@ -50,49 +51,43 @@ export default function RestoreFilePage({ place: { words } }: { place: Place }) 
   return (
     <>
       <div class="row top">
-        <a href={back}>Files of {name}</a>
-        <h1>Restore {nameOf(path)}</h1>
-        <span class="soft">
-          of {dataset}, as it was at {name}
-        </span>
+        <a href={back}>{t.filesOf(name)}</a>
+        <h1>{t.restore(nameOf(path))}</h1>
+        <span class="soft">{t.ofAsItWasAt(dataset, name)}</span>
       </div>
       <RequestForm
         {...{ asked }}
         shown={body}
         command={asPlainCommand(asked)}
         known={['to']}
-        send={isBeside ? 'Restore beside it' : replaces ? 'Replace what is there' : 'Restore'}
-        report={`Restored: ${isBeside ? beside.value : path}`}
+        send={isBeside ? t.restoreBesideIt : replaces ? t.replaceWhatIsThere : t.restore2}
+        report={t.restored(isBeside ? beside.value : path)}
         isIncomplete={isBeside && beside.value === ''}
         done={() => go(back)}
         beside={
           <a class="btn" href={back}>
-            Cancel
+            {t.cancel}
           </a>
         }
       >
         {(problems) => (
           <>
             <fieldset class="picks">
-              <legend class="unseen">Where</legend>
+              <legend class="unseen">{t.where}</legend>
               <label class="pick">
                 <input type="radio" name="way" checked={!isBeside} onChange={() => (way.value = 'place')} />
-                <b>Where it was</b>
-                <span class="soft">
-                  {there.value
-                    ? 'What is there now is replaced. A new snapshot keeps it, so nothing is lost.'
-                    : 'Nothing has this path now.'}
-                </span>
+                <b>{t.whereItWas}</b>
+                <span class="soft">{there.value ? t.whatIsThereNowIsReplaced : t.nothingHasThisPathNow}</span>
               </label>
               <label class="pick">
                 <input type="radio" name="way" checked={isBeside} onChange={() => (way.value = 'beside')} />
-                <b>Under another name</b>
-                <span class="soft">What is there now stays as it is.</span>
+                <b>{t.underAnotherName}</b>
+                <span class="soft">{t.whatIsThereNowStaysAs}</span>
               </label>
             </fieldset>
             {isBeside ? (
               <div class="field beneath">
-                <label for="beside">Path in {dataset}</label>
+                <label for="beside">{t.pathIn(dataset)}</label>
                 <input
                   id="beside"
                   type="text"
@@ -114,7 +109,7 @@ export default function RestoreFilePage({ place: { words } }: { place: Place }) 
                 <p class="err">{problems['to']?.join(' ')}</p>
               </>
             )}
-            <p class="help">Owner, permissions and times come back too; of a folder, everything in it.</p>
+            <p class="help">{t.ownerPermissionsAndTimesComeBack}</p>
           </>
         )}
       </RequestForm>

@@ -12,6 +12,7 @@ import { type Asked, asCommand } from '../parts/asking.ts';
 import { TypedName, Waiting } from '../parts/common.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
+import * as t from '../texts/pages/restore.ts';
 
 interface Lost {
   /** Names of the snapshots that are newer, the newest first. */
@@ -44,7 +45,7 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
   const refusal = useSignal<Refusal | undefined>(undefined);
   const preview = useSignal<{ readonly steps: readonly Step[]; readonly of: string } | undefined>(undefined);
   const isSending = useSignal(false);
-  if (lost.value === undefined) return <Waiting refused={lost.refused} what="what is newer" />;
+  if (lost.value === undefined) return <Waiting refused={lost.refused} what={t.whatIsNewer} />;
   const { newer, occupants } = lost.value;
   const isBack = way.value === 'rollback';
   const body = isBack ? { force: newer.length > 0 } : { name: target.value };
@@ -71,12 +72,12 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
       if (isBack && !isSame(await readLost(dataset, name), lost.value)) {
         lost.again();
         typed.value = '';
-        notify('What would be lost has changed. Nothing was restored: look again.', 'refused');
+        notify(t.whatWouldBeLostHasChanged, 'refused');
         return;
       }
       await client.request(asked.method, asked.address, { body });
       touch('machine', 'record:storage/snapshot');
-      notify(isBack ? `${dataset} is what it was at ${name}.` : `${target.value} has the files of ${id}.`);
+      notify(isBack ? t.isWhatItWasAt(dataset, name) : t.hasTheFilesOf(target.value, id));
       go(link('storage', 'dataset', { name: isBack ? dataset : target.value }));
     } catch (error) {
       refusal.value = refusalOf(error);
@@ -94,9 +95,9 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
   return (
     <>
       <div class="row top">
-        <a href={link('storage', 'snapshots', { dataset })}>Snapshots</a>
-        <h1>Restore from {name}</h1>
-        <span class="soft">of {dataset}</span>
+        <a href={link('storage', 'snapshots', { dataset })}>{t.snapshots}</a>
+        <h1>{t.restoreFrom(name)}</h1>
+        <span class="soft">{t.ofIt(dataset)}</span>
       </div>
       <form
         class="cards sheet"
@@ -105,18 +106,18 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
           if (isReady) void send();
         }}
       >
-        <section class="card" aria-label="How to restore">
+        <section class="card" aria-label={t.howToRestore}>
           <fieldset class="picks">
-            <legend class="unseen">How to restore</legend>
+            <legend class="unseen">{t.howToRestore}</legend>
             <label class="pick">
               <input type="radio" name="way" checked={!isBack} onChange={() => choose('clone')} />
-              <b>Beside it</b>
-              <span class="soft">A new dataset has the files of the snapshot. Nothing is lost.</span>
+              <b>{t.besideIt}</b>
+              <span class="soft">{t.aNewDatasetHasTheFiles}</span>
             </label>
             <label class="pick">
               <input type="radio" name="way" checked={isBack} onChange={() => choose('rollback')} />
-              <b>In its place</b>
-              <span class="soft">{dataset} goes back. What was written since then is lost.</span>
+              <b>{t.inItsPlace}</b>
+              <span class="soft">{t.goesBackWhatWasWrittenSince(dataset)}</span>
             </label>
           </fieldset>
           {isBack ? (
@@ -126,7 +127,7 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
             </>
           ) : (
             <div class="field beneath">
-              <label for="clone">Name of the new dataset</label>
+              <label for="clone">{t.nameOfTheNewDataset}</label>
               <input
                 id="clone"
                 type="text"
@@ -136,8 +137,9 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
                 onInput={(event) => (target.value = event.currentTarget.value)}
               />
               <p class="help" id="clone-help">
-                It takes no space at first. To get single files back,{' '}
-                <a href={link('storage', 'files', { snapshot: id })}>choose them in the snapshot</a>.
+                {t.itTakesNoSpaceAtFirst(
+                  <a href={link('storage', 'files', { snapshot: id })}>{t.chooseThemInTheSnapshot}</a>,
+                )}
               </p>
             </div>
           )}
@@ -151,13 +153,13 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
           <Refused refusal={refusal.value} known={[]} />
           <div class="row end">
             <button type="submit" class={isBack ? 'danger' : 'primary'} disabled={!isReady}>
-              {isBack ? `Roll ${dataset} back` : 'Make the dataset'}
+              {isBack ? t.rollBack(dataset) : t.makeTheDataset}
             </button>
             <button type="button" onClick={() => void look()}>
-              Preview
+              {t.preview}
             </button>
             <a class="btn" href={link('storage', 'snapshots', { dataset })}>
-              Cancel
+              {t.cancel}
             </a>
           </div>
         </Preview>
@@ -173,27 +175,23 @@ function LostList({ dataset, name, newer, occupants }: Lost & { dataset: string;
   const users = occupants.flatMap(({ used_by: users }) => users);
   return (
     <div class="beneath">
-      <h2>What is lost</h2>
+      <h2>{t.whatIsLost}</h2>
       <table>
         <tbody>
           <tr>
-            <td class="wrap">
-              Everything written to {dataset} since {name}
-            </td>
-            <td class="num bad">gone</td>
+            <td class="wrap">{t.everythingWrittenToSince(dataset, name)}</td>
+            <td class="num bad">{t.gone}</td>
           </tr>
           {newer.slice(0, named).map((one) => (
             <tr key={one}>
-              <td class="wrap">Snapshot {one}</td>
-              <td class="num bad">gone</td>
+              <td class="wrap">{t.snapshot(one)}</td>
+              <td class="num bad">{t.gone}</td>
             </tr>
           ))}
           {newer.length > named && (
             <tr>
-              <td class="wrap">
-                {count(newer.length - named, 'further snapshot')}, all newer than {name}
-              </td>
-              <td class="num bad">gone</td>
+              <td class="wrap">{t.allNewerThan(count(newer.length - named, t.furtherSnapshot), name)}</td>
+              <td class="num bad">{t.gone}</td>
             </tr>
           )}
           {occupants.map((one) => (
@@ -203,16 +201,16 @@ function LostList({ dataset, name, newer, occupants }: Lost & { dataset: string;
                   {one.title}
                 </a>
               </td>
-              <td class="num ok">stays</td>
+              <td class="num ok">{t.stays}</td>
             </tr>
           ))}
           <tr>
-            <td class="wrap">Datasets below {dataset}, and older snapshots</td>
-            <td class="num ok">stay</td>
+            <td class="wrap">{t.datasetsBelowAndOlderSnapshots(dataset)}</td>
+            <td class="num ok">{t.stay}</td>
           </tr>
         </tbody>
       </table>
-      {users.length > 0 && <p class="warn">In use by {users.join(', ')}: open files change under them.</p>}
+      {users.length > 0 && <p class="warn">{t.inUseByOpenFilesChange(users.join(', '))}</p>}
     </div>
   );
 }

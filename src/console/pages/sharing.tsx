@@ -4,13 +4,14 @@ import { listIn, numberIn, rowIn, rowsIn, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
 import { Card, Pill, Scroller, Waiting } from '../parts/common.tsx';
+import * as t from '../texts/pages/sharing.ts';
 import { Resources } from './area.tsx';
 
 const protocols = [
   { path: 'sharing/cifs', title: 'SMB', service: 'cifs' },
   { path: 'sharing/nfs', title: 'NFS', service: 'nfs' },
   { path: 'sharing/afp', title: 'AFP', service: 'afp' },
-  { path: 'sharing/webdav', title: 'WebDAV', service: 'webdav' },
+  { path: 'sharing/webdav', title: t.webDAV, service: 'webdav' },
 ] as const;
 
 interface Share {
@@ -60,11 +61,11 @@ async function readShares(): Promise<readonly Share[]> {
 
 /** Whether the program that serves a share runs; if not, the way to its switch. */
 function Served({ protocol, service: { id, isOn, runs } }: { protocol: string; service: Service }) {
-  if (runs) return <Pill state="ok">served</Pill>;
+  if (runs) return <Pill state="ok">{t.served}</Pill>;
   return (
     <Pill state={isOn ? 'bad' : 'warn'}>
       <a href={link('system', 'record', { of: 'services/services', key: id })}>
-        {isOn ? `${protocol} does not run` : `${protocol} is off`}
+        {isOn ? t.doesNotRun(protocol) : t.isOff(protocol)}
       </a>
     </Pill>
   );
@@ -80,32 +81,32 @@ export default function SharingPage() {
   return (
     <>
       <div class="row top">
-        <h1>Sharing</h1>
+        <h1>{t.sharing}</h1>
         <span class="grow" />
         {protocols.map(({ path, title }) => (
           <a key={path} class="btn" href={link('sharing', 'record', { of: path, new: '1' })}>
-            New {title} share
+            {t.newShare(title)}
           </a>
         ))}
         <a class="btn primary" href={link('sharing', 'new-share')}>
-          Share a folder
+          {t.shareAFolder}
         </a>
       </div>
-      <Card title="Shares">
+      <Card title={t.shares}>
         {shares.value === undefined ? (
-          <Waiting refused={shares.refused} what="the shares" />
+          <Waiting refused={shares.refused} what={t.theShares} />
         ) : shares.value.length === 0 ? (
-          <p class="soft">No folder is shared yet.</p>
+          <p class="soft">{t.noFolderIsSharedYet}</p>
         ) : (
-          <Scroller label="Shares">
+          <Scroller label={t.shares}>
             <table>
               <thead>
                 <tr>
-                  <th>Name</th>
-                  <th>Served by</th>
-                  <th>State</th>
-                  <th>Folder</th>
-                  <th>Comment</th>
+                  <th>{t.name}</th>
+                  <th>{t.servedBy}</th>
+                  <th>{t.state}</th>
+                  <th>{t.folder}</th>
+                  <th>{t.comment}</th>
                 </tr>
               </thead>
               <tbody>

@@ -9,6 +9,7 @@ import { go, link, type Place } from '../base/route.ts';
 import { Card, Waiting } from '../parts/common.tsx';
 import { type LongColumn, LongList } from '../parts/long-list.tsx';
 import { Pages } from '../parts/pages.ts';
+import * as t from '../texts/pages/snapshots.ts';
 
 const address = addressOf('storage/snapshot');
 const fields = 'id,filesystem,name,used,refer,mostrecent';
@@ -42,15 +43,15 @@ export default function SnapshotsPage({ place: { words } }: { place: Place }) {
   return (
     <>
       <div class="row top">
-        <h1>Snapshots</h1>
+        <h1>{t.snapshots}</h1>
         <span class="soft grow" role="status">
-          {length === undefined ? '' : `${pages.isWhole.value ? '' : 'more than '}${count(length, 'snapshot')}`}
+          {length === undefined ? '' : `${pages.isWhole.value ? '' : t.moreThan}${count(length, t.snapshot)}`}
         </span>
         <a
           class="btn primary"
           href={link('storage', 'record', { of: 'storage/snapshot', new: '1', 'set.dataset': dataset })}
         >
-          New snapshot
+          {t.newSnapshot}
         </a>
       </div>
       <div class="cards beside">
@@ -60,21 +61,19 @@ export default function SnapshotsPage({ place: { words } }: { place: Place }) {
             <input
               type="text"
               class="filter"
-              aria-label="Filter by name"
-              placeholder="Filter by name"
+              aria-label={t.filterByName}
+              placeholder={t.filterByName}
               value={text.value}
               onInput={(event) => (text.value = event.currentTarget.value)}
             />
           </div>
           {length === undefined ? (
-            <Waiting refused={pages.refused.value} what="the snapshots" />
+            <Waiting refused={pages.refused.value} what={t.theSnapshots} />
           ) : length === 0 ? (
-            <p class="empty soft">
-              {find.value === '' ? 'There is no snapshot here yet.' : 'No snapshot has this name.'}
-            </p>
+            <p class="empty soft">{find.value === '' ? t.thereIsNoSnapshotHereYet : t.noSnapshotHasThisName}</p>
           ) : (
             <LongList
-              label="Snapshots"
+              label={t.snapshots}
               {...{ pages }}
               columns={dataset === '' ? columns : ownColumns}
               keyOf={(row) => textIn(row['id'])}
@@ -94,13 +93,13 @@ export default function SnapshotsPage({ place: { words } }: { place: Place }) {
 const size = (row: Row, field: string): string => bytes(numberIn(row[field]) ?? 0);
 
 const columns: readonly LongColumn[] = [
-  { title: 'Snapshot', cell: (row) => textIn(row['name']) },
-  { title: 'Dataset', cell: (row) => textIn(row['filesystem']) },
-  { title: 'Own space', isNumber: true, order: 'used', cell: (row) => size(row, 'used') },
-  { title: 'Refers to', isNumber: true, order: 'refer', cell: (row) => size(row, 'refer') },
+  { title: t.snapshot2, cell: (row) => textIn(row['name']) },
+  { title: t.dataset, cell: (row) => textIn(row['filesystem']) },
+  { title: t.ownSpace, isNumber: true, order: 'used', cell: (row) => size(row, 'used') },
+  { title: t.refersTo, isNumber: true, order: 'refer', cell: (row) => size(row, 'refer') },
 ];
 
-const ownColumns = columns.filter(({ title }) => title !== 'Dataset');
+const ownColumns = columns.filter((_, index) => index !== 1);
 
 /** Chooses one dataset. */
 function Datasets({ chosen }: { chosen: string }) {
@@ -113,11 +112,11 @@ function Datasets({ chosen }: { chosen: string }) {
   return (
     <select
       class="filter"
-      aria-label="Dataset"
+      aria-label={t.dataset}
       value={chosen}
       onChange={(event) => go(link('storage', 'snapshots', { dataset: event.currentTarget.value }))}
     >
-      <option value="">All datasets</option>
+      <option value="">{t.allDatasets}</option>
       {chosen !== '' && !known.includes(chosen) && <option value={chosen}>{chosen}</option>}
       {known.map((name) => (
         <option key={name} value={name}>
@@ -132,10 +131,8 @@ function Datasets({ chosen }: { chosen: string }) {
 function One({ row }: { row: Row | undefined }) {
   if (row === undefined)
     return (
-      <Card title="No snapshot chosen">
-        <p class="soft">
-          Choose one to get files back from it, to compare it or to remove it. The arrow keys lead from one to the next.
-        </p>
+      <Card title={t.noSnapshotChosen}>
+        <p class="soft">{t.chooseOneToGetFilesBack}</p>
       </Card>
     );
   const id = textIn(row['id']);
@@ -144,31 +141,31 @@ function One({ row }: { row: Row | undefined }) {
     <Card title={textIn(row['name'])}>
       <dl class="figures">
         <div>
-          <dt>Dataset</dt>
+          <dt>{t.dataset}</dt>
           <dd>{dataset}</dd>
         </div>
         <div>
-          <dt>Freed when it is removed</dt>
+          <dt>{t.freedWhenItIsRemoved}</dt>
           <dd>{size(row, 'used')}</dd>
         </div>
         <div>
-          <dt>Refers to</dt>
+          <dt>{t.refersTo}</dt>
           <dd>{size(row, 'refer')}</dd>
         </div>
       </dl>
-      {row['mostrecent'] === true && <p class="help">It is the newest one of its dataset.</p>}
+      {row['mostrecent'] === true && <p class="help">{t.itIsTheNewestOneOf}</p>}
       <div class="row end">
         <a class="btn primary" href={link('storage', 'files', { snapshot: id })}>
-          Files…
+          {t.filesDots}
         </a>
         <a class="btn" href={link('storage', 'differences', { from: id })}>
-          Compare…
+          {t.compareDots}
         </a>
         <a class="btn" href={link('storage', 'restore', { snapshot: id })}>
-          Restore all…
+          {t.restoreAllDots}
         </a>
         <a class="btn" href={link('storage', 'command', { of: 'storage/snapshot', key: id, verb: 'delete' })}>
-          Remove…
+          {t.removeDots}
         </a>
       </div>
     </Card>

@@ -9,6 +9,7 @@ import { RecordProblems } from '../parts/record-parts.tsx';
 import { useWatched } from '../parts/resilver.ts';
 import { readSpace, type Space } from '../parts/space.ts';
 import { Tree } from '../parts/tree.tsx';
+import * as t from '../texts/pages/storage.ts';
 import { Resources } from './area.tsx';
 
 /** Pools with their disks and the tree of their datasets; one of them, or all. */
@@ -19,28 +20,26 @@ export default function StoragePage({ place: { words } }: { place: Place }) {
   const spaces = useLive(`space ${names}`, ['machine'], () => (names.length === 0 ? noSpace() : readSpace(names)));
   const disks = useLive('disks', ['machine'], readDisks);
   useWatched(pools.value ?? [], pools.again);
-  if (pools.value === undefined) return <Waiting refused={pools.refused} what="the pools" />;
+  if (pools.value === undefined) return <Waiting refused={pools.refused} what={t.thePools} />;
   const shown = pools.value.filter(({ name }) => only === null || name === only);
   return (
     <>
       {only === null && (
         <div class="row top">
-          <h1>Storage</h1>
+          <h1>{t.storage}</h1>
           <span class="grow" />
           <a class="btn" href={link('storage', 'snapshots')}>
-            Snapshots
+            {t.snapshots}
           </a>
           <a class="btn" href={link('storage', 'list', { of: 'storage/disk' })}>
-            Disks
+            {t.disks}
           </a>
           <a class="btn primary" href={link('storage', 'new-pool')}>
-            New pool
+            {t.newPool}
           </a>
         </div>
       )}
-      {shown.length === 0 && (
-        <p class="card soft">{only === null ? 'There is no pool yet.' : `There is no pool ${only}.`}</p>
-      )}
+      {shown.length === 0 && <p class="card soft">{only === null ? t.thereIsNoPoolYet : t.thereIsNoPool(only)}</p>}
       {shown.map((pool) => (
         <OnePool
           key={pool.name}
@@ -78,14 +77,18 @@ function OnePool({ pool, isAlone, spaces }: { pool: Pool; isAlone: boolean; spac
         )}
         <PoolState pool={pool} />
         <span class="soft grow">
-          {[...new Set(disks.map(({ group }) => group))].join(', ')} · {count(disks.length, 'disk')} · {bytes(free)}{' '}
-          free of {bytes(total)}
+          {t.freeOf(
+            [...new Set(disks.map(({ group }) => group))].join(', '),
+            count(disks.length, t.disk),
+            bytes(free),
+            bytes(total),
+          )}
         </span>
         <a class="btn" href={command(isScanned && scan.kind === 'scrub' ? 'stop-scrub' : 'scrub')}>
-          {isScanned && scan.kind === 'scrub' ? 'Stop the scrub…' : 'Scrub…'}
+          {isScanned && scan.kind === 'scrub' ? t.stopTheScrub : t.scrubDots}
         </a>
         <a class="btn" href={link('storage', 'record', { of: 'storage/volume', key: name })}>
-          More…
+          {t.moreDots}
         </a>
       </div>
       <RecordProblems about={`storage/volume/${name}`} />
@@ -93,7 +96,7 @@ function OnePool({ pool, isAlone, spaces }: { pool: Pool; isAlone: boolean; spac
         <div class={failed.length > 0 || isScanned ? 'cards two' : ''}>
           <Bays pool={pool} />
           {scan !== undefined && isScanned && scan.kind === 'scrub' && failed.length === 0 ? (
-            <Card title="A scrub runs">
+            <Card title={t.aScrubRuns}>
               <Progress scan={scan} />
             </Card>
           ) : (
@@ -104,16 +107,16 @@ function OnePool({ pool, isAlone, spaces }: { pool: Pool; isAlone: boolean; spac
         <div class="row">
           <DiskRow pool={pool} />
           <span class="grow" />
-          {failed[0] !== undefined && <a href={replaceLink(name, failed[0].name)}>Replace {failed[0].name}…</a>}
+          {failed[0] !== undefined && <a href={replaceLink(name, failed[0].name)}>{t.replace(failed[0].name)}</a>}
         </div>
       )}
       {!isAlone && isScanned && <Progress scan={scan} />}
       {isAlone && <MeasuredCharts pool={name} />}
       <Card
-        title="Datasets"
+        title={t.datasets}
         beside={
           <a class="btn" href={link('storage', 'record', { of: `storage/volume/${name}/datasets`, new: '1' })}>
-            New dataset
+            {t.newDataset}
           </a>
         }
       >
@@ -129,13 +132,13 @@ function Unused({ disks, pools }: { disks: readonly MachineDisk[]; pools: readon
   const free = disks.filter(({ name }) => !taken.has(name));
   if (free.length === 0) return null;
   return (
-    <Card title="Disks in no pool" beside={<span class="soft">{count(free.length, 'disk')}</span>}>
+    <Card title={t.disksInNoPool} beside={<span class="soft">{count(free.length, t.disk)}</span>}>
       <ul class="bays">
         {free.map(({ id, name, size, serial, slot }) => (
           <li key={id} class="bay">
-            <b>{slot === undefined ? name : `Bay ${slot}`}</b>
+            <b>{slot === undefined ? name : t.bay(slot)}</b>
             <p class="soft">
-              {bytes(size)} · {serial || 'no serial number'}
+              {bytes(size)} · {serial || t.noSerialNumber}
             </p>
           </li>
         ))}

@@ -3,6 +3,7 @@ import { client } from '../base/client.ts';
 import { bytes, count } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
+import * as t from '../texts/parts/bays.ts';
 import { Card } from './common.tsx';
 import { bearableIn, type Disk, diskState, type Pool, type Scan } from './pools.tsx';
 
@@ -18,7 +19,7 @@ export function Bays({ pool }: { pool: Pool }) {
   );
   const warned = new Set(problems.map(({ about }) => about.replace('storage/disk/', '')));
   return (
-    <Card title="Disks" beside={<span class="soft">by their groups</span>}>
+    <Card title={t.disks} beside={<span class="soft">{t.byTheirGroups}</span>}>
       {[...Map.groupBy(pool.disks, ({ group }) => group)].map(([group, disks]) => {
         const bearable = bearableIn(group, disks);
         return (
@@ -45,22 +46,22 @@ export function Bays({ pool }: { pool: Pool }) {
 
 function bearing(bearable: number, disks: readonly Disk[]): string {
   const failed = disks.filter((one) => diskState(one) === 'bad').length;
-  const may = bearable === 0 ? 'none of them may fail' : `any ${bearable} of them may fail`;
+  const may = bearable === 0 ? t.noneOfThemMayFail : t.anyOfThemMayFail(bearable);
   return failed === 0 ? may : `${may}, ${failed} ${failed === 1 ? 'has' : 'have'}`;
 }
 
 const said: Readonly<Record<string, string>> = {
   ONLINE: 'online',
   AVAIL: 'ready',
-  INUSE: 'stands in',
-  UNAVAIL: 'does not answer',
-  REMOVED: 'pulled out',
+  INUSE: t.standsIn,
+  UNAVAIL: t.doesNotAnswer,
+  REMOVED: t.pulledOut,
   FAULTED: 'failed',
-  OFFLINE: 'switched off',
+  OFFLINE: t.switchedOff,
 };
 
 export const saidOf = ({ status, isStandIn }: Disk): string =>
-  isStandIn ? 'spare, stands in' : (said[status] ?? status.toLowerCase());
+  isStandIn ? t.spareStandsIn : (said[status] ?? status.toLowerCase());
 
 function Bay({ disk, pool, isWarned }: { disk: Disk; pool: Pool; isWarned: boolean }) {
   const { name, machine, isSpare, isStandIn, errors } = disk;
@@ -68,21 +69,19 @@ function Bay({ disk, pool, isWarned }: { disk: Disk; pool: Pool; isWarned: boole
   return (
     <li class={`bay ${state === 'ok' ? '' : state}`}>
       <div class="row">
-        <b>{machine?.slot === undefined ? name : `Bay ${machine.slot}`}</b>
+        <b>{machine?.slot === undefined ? name : t.bay(machine.slot)}</b>
         <span class="grow" />
         <span class={`dot ${isSpare ? 'off' : state}`} />
       </div>
       <p class="soft">
-        {machine === undefined
-          ? nameIn(disk.label)
-          : `${bytes(machine.size)} · ${machine.serial || 'no serial number'}`}
+        {machine === undefined ? nameIn(disk.label) : `${bytes(machine.size)} · ${machine.serial || t.noSerialNumber}`}
       </p>
       <p class={state === 'ok' ? 'soft' : state}>
-        {isWarned ? 'SMART reports that it is failing' : saidOf(disk)} · {count(errors, 'error')}
+        {isWarned ? t.smartReportsThatItIsFailing : saidOf(disk)} · {count(errors, t.error)}
       </p>
       {!isSpare && !isStandIn && (
-        <a href={replaceLink(pool.name, name)} aria-label={`Replace ${name}`}>
-          Replace…
+        <a href={replaceLink(pool.name, name)} aria-label={t.replace(name)}>
+          {t.replaceDots}
         </a>
       )}
     </li>
@@ -100,26 +99,22 @@ export function Mending({ pool }: { pool: Pool }) {
   const isRunning = pool.scan?.kind === 'resilver' && pool.scan.state === 'running';
   if (failed === undefined)
     return isRunning ? (
-      <Card title="A disk is being filled">
-        <Progress scan={pool.scan} what="The new disk is filled" />
+      <Card title={t.aDiskIsBeingFilled}>
+        <Progress scan={pool.scan} what={t.theNewDiskIsFilled} />
       </Card>
     ) : null;
   return (
-    <Card title={`${failed.name} ${failed.status === 'OFFLINE' ? 'is switched off' : 'has failed'}`}>
-      <p>
-        {standIn === undefined
-          ? 'No spare stands in for it: replace it soon.'
-          : `The spare ${standIn.name} stands in for it until it is replaced.`}
-      </p>
-      {isRunning && <Progress scan={pool.scan} what="The disk that takes its place is filled" />}
+    <Card title={`${failed.name} ${failed.status === 'OFFLINE' ? t.isSwitchedOff : t.hasFailed}`}>
+      <p>{standIn === undefined ? t.noSpareStandsInForIt : t.theSpareStandsInForIt(standIn.name)}</p>
+      {isRunning && <Progress scan={pool.scan} what={t.theDiskThatTakesItsPlace} />}
       <ol class="todo">
-        <li>Find out which one to pull: {machineName(failed)}.</li>
-        <li>Pull it and put in a disk that is at least as large.</li>
-        <li>Start the replacement here: the pool fills the new disk.</li>
+        <li>{t.findOutWhichOneToPull(machineName(failed))}</li>
+        <li>{t.pullItAndPutInA}</li>
+        <li>{t.startTheReplacementHereThePool}</li>
       </ol>
       <div class="row end">
         <a class="btn primary" href={replaceLink(pool.name, failed.name)}>
-          Replace {failed.name}…
+          {t.replaceOfName(failed.name)}
         </a>
       </div>
     </Card>
@@ -127,7 +122,7 @@ export function Mending({ pool }: { pool: Pool }) {
 }
 
 const machineName = ({ machine, label }: Disk): string =>
-  machine === undefined ? nameIn(label) : `serial number ${machine.serial || 'unknown'}`;
+  machine === undefined ? nameIn(label) : t.serialNumber(machine.serial || t.unknown);
 
 export function Progress({ scan, what }: { scan: Scan | undefined; what?: string }) {
   if (scan === undefined) return null;
@@ -135,8 +130,8 @@ export function Progress({ scan, what }: { scan: Scan | undefined; what?: string
   return (
     <div class="scan" role="status">
       <p>
-        {what ?? (scan.kind === 'resilver' ? 'A disk is filled' : 'All data is read')}: {percent} %
-        {scan.errors > 0 && <span class="bad"> · {count(scan.errors, 'error')}</span>}
+        {what ?? (scan.kind === 'resilver' ? t.aDiskIsFilled : t.allDataIsRead)}: {percent} %
+        {scan.errors > 0 && <span class="bad"> · {count(scan.errors, t.error)}</span>}
       </p>
       <progress max={100} value={percent} aria-label={scan.kind} />
     </div>

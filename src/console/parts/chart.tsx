@@ -1,5 +1,6 @@
 /** A line chart: lines over time with one unit. The picture has no text of its own, so that it can stretch. */
 import { when } from '../base/format.ts';
+import * as t from '../texts/parts/chart.ts';
 
 export interface Line {
   readonly label: string;
@@ -42,7 +43,7 @@ export function Chart({
     return (
       <figure class="chart">
         <figcaption>{title}</figcaption>
-        <p class="soft">Nothing was measured in this time yet.</p>
+        <p class="soft">{t.nothingWasMeasuredInThisTime}</p>
       </figure>
     );
   const highest = Math.max(top ?? 0, ...values) || 1;
@@ -60,7 +61,7 @@ export function Chart({
           viewBox={`0 0 ${width} ${height}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title}: ${latest}; at most ${shown(Math.max(...values))}`}
+          aria-label={t.atMost(title, latest, shown(Math.max(...values)))}
         >
           {lines.map(({ label, points, isForecast }, index) => (
             <polyline

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import * as t from '../texts/parts/common.ts';
 
 export type State = 'ok' | 'warn' | 'bad' | 'off';
 
@@ -38,9 +39,7 @@ export function TypedName({
 }) {
   return (
     <div class="field">
-      <label for="name">
-        Type <code>{name}</code> to go on
-      </label>
+      <label for="name">{t.typeToGoOn(<code>{name}</code>)}</label>
       <input
         id="name"
         type="text"
@@ -55,7 +54,7 @@ export function TypedName({
 
 /** Text where nothing is known yet, or why. */
 export function Waiting({ refused, what }: { refused: string | undefined; what: string }) {
-  return refused === undefined ? <p class="soft">Reading {what} …</p> : <p class="err">{refused}</p>;
+  return refused === undefined ? <p class="soft">{t.reading(what)}</p> : <p class="err">{refused}</p>;
 }
 
 /** Data, snapshots, datasets below, and what is reserved. */
@@ -93,7 +92,7 @@ export function SpaceKey({ data, further }: { data: string; further: string }) {
       </span>
       <span>
         <i class="f" />
-        free
+        {t.free}
       </span>
     </div>
   );

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { FormField } from '../base/catalogue.ts';
 import { isSame, listIn, numberIn, rowIn, textIn } from '../base/json.ts';
+import * as t from '../texts/parts/fields.ts';
 import { useChoices } from './choices.ts';
 import { PathChoice } from './path-choice.tsx';
 import { type Asking, askingOf, plainSchema, textOf, valueIn } from './values.ts';
@@ -28,7 +29,7 @@ export function Field(props: FieldProps) {
   const label = (
     <>
       {field.title}
-      {field.required && <span class="soft"> · required</span>}
+      {field.required && <span class="soft">{t.required}</span>}
     </>
   );
   const about = (
@@ -120,10 +121,10 @@ function Select({ values, ...props }: InputProps & { values: readonly unknown[] 
       value={chosen === -1 ? '' : String(chosen)}
       onChange={({ currentTarget: { value } }) => props.set(value === '' ? null : values[Number(value)])}
     >
-      {(isNullable || chosen === -1) && <option value="">{isNullable ? 'none' : 'choose …'}</option>}
+      {(isNullable || chosen === -1) && <option value="">{isNullable ? t.none : t.choose}</option>}
       {values.map((one, index) => (
         <option key={String(one)} value={String(index)}>
-          {textIn(one) || '(empty)'}
+          {textIn(one) || t.empty}
         </option>
       ))}
     </select>
@@ -137,7 +138,7 @@ interface Option {
 
 function Several({ options, value, set, describedBy }: InputProps & { options: readonly Option[] }) {
   const chosen = listIn(value);
-  if (options.length === 0) return <p class="soft">There is nothing to choose from yet.</p>;
+  if (options.length === 0) return <p class="soft">{t.thereIsNothingToChooseFrom}</p>;
   return (
     <div class="several">
       {options.map((one) => (
@@ -173,7 +174,7 @@ function RecordChoice(props: InputProps) {
       value={text}
       onChange={({ currentTarget }) => set(currentTarget.value === '' ? null : Number(currentTarget.value))}
     >
-      {(isNullable || text === '') && <option value="">{isNullable ? 'none' : 'choose …'}</option>}
+      {(isNullable || text === '') && <option value="">{isNullable ? t.none : t.choose}</option>}
       {!isKnown && text !== '' && <option value={text}>{text}</option>}
       {choices.map(({ id, name }) => (
         <option key={id} value={id}>
@@ -207,7 +208,7 @@ function Lines(props: InputProps) {
     <textarea
       {...states(props)}
       rows={Math.max(2, Math.min(8, given.value.split('\n').length + 1))}
-      placeholder="one per line"
+      placeholder={t.onePerLine}
       value={given.value}
       onInput={(event) => change(event.currentTarget.value)}
     />
@@ -244,7 +245,7 @@ function Json(props: InputProps) {
             props.set(given.value.trim() === '' ? null : JSON.parse(given.value));
             wrong.value = '';
           } catch {
-            wrong.value = 'Expected JSON: this is not complete yet, and not sent.';
+            wrong.value = t.expectedJSONThisIsNotComplete;
           }
         }}
       />
@@ -264,7 +265,7 @@ function Secret(props: InputProps) {
       {...states(props)}
       type="password"
       autocomplete="new-password"
-      placeholder={props.isNew ? '' : 'unchanged'}
+      placeholder={props.isNew ? '' : t.unchanged}
       onInput={(event) =>
         props.set(event.currentTarget.value === '' && !props.isNew ? undefined : event.currentTarget.value)
       }

@@ -1,15 +1,16 @@
 /** What the first hour of an appliance has to do, and what of it is there already. */
 import { client } from '../base/client.ts';
 import { listIn, type Row, rowsIn, textIn } from '../base/json.ts';
+import * as t from '../texts/parts/first-hour.ts';
 
 export const stages = [
-  { name: 'password', title: 'Password' },
-  { name: 'pool', title: 'Pool' },
-  { name: 'dataset', title: 'Dataset' },
-  { name: 'account', title: 'Account' },
-  { name: 'share', title: 'Share' },
-  { name: 'snapshots', title: 'Snapshots' },
-  { name: 'address', title: 'Address' },
+  { name: 'password', title: t.password },
+  { name: 'pool', title: t.pool },
+  { name: 'dataset', title: t.dataset },
+  { name: 'account', title: t.account },
+  { name: 'share', title: t.share },
+  { name: 'snapshots', title: t.snapshots },
+  { name: 'address', title: t.address },
 ] as const;
 
 export type StageName = (typeof stages)[number]['name'];
@@ -153,20 +154,20 @@ export function addressesOf(
 ): readonly { readonly system: string; readonly where: string; readonly text: string }[] {
   if (protocol === 'NFS')
     return [
-      { system: 'Windows', where: 'A terminal, with the NFS client of Windows', text: `mount ${host}:${folder} Z:` },
-      { system: 'macOS', where: 'Finder, Go, Connect to Server', text: `nfs://${host}${folder}` },
-      { system: 'Linux', where: 'A terminal, as root', text: `mount -t nfs ${host}:${folder} /mnt` },
+      { system: t.windows, where: t.aTerminalWithTheNFSClient, text: `mount ${host}:${folder} Z:` },
+      { system: 'macOS', where: t.finderGoConnectToServer, text: `nfs://${host}${folder}` },
+      { system: t.linux, where: t.aTerminalAsRoot, text: `mount -t nfs ${host}:${folder} /mnt` },
     ];
   // Windows has a notation of its own for addresses with colons.
   const windows = host.startsWith('[') ? `${host.slice(1, -1).replaceAll(':', '-')}.ipv6-literal.net` : host;
   const url = `smb://${host}/${encodeURIComponent(name)}`;
   return [
-    { system: 'Windows', where: 'Explorer, address line', text: `\\\\${windows}\\${name}` },
-    { system: 'macOS', where: 'Finder, Go, Connect to Server', text: url },
-    { system: 'Linux', where: 'File manager, address line', text: url },
+    { system: t.windows, where: t.explorerAddressLine, text: `\\\\${windows}\\${name}` },
+    { system: 'macOS', where: t.finderGoConnectToServer, text: url },
+    { system: t.linux, where: t.fileManagerAddressLine, text: url },
     {
-      system: 'Linux',
-      where: 'A terminal',
+      system: t.linux,
+      where: t.aTerminal,
       text: `smbclient '//${host}/${name}'${account === '' ? ' -N' : ` -U ${account}`}`,
     },
   ];

@@ -3,6 +3,7 @@ import { client } from '../base/client.ts';
 import { exactly } from '../base/format.ts';
 import { type Row, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
+import * as t from '../texts/parts/form.ts';
 import { Field } from './fields.tsx';
 import { type Group, groupsOf, scheduleIn } from './values.ts';
 
@@ -28,9 +29,7 @@ export function Fields({ fields, problems, ...rest }: FormProps) {
       ))}
       {advanced.length > 0 && (
         <details open={isWrong || basic.length === 0}>
-          <summary>
-            More: {further.map(({ title }) => title.toLowerCase()).join(', ')} ({advanced.length})
-          </summary>
+          <summary>{t.more(further.map(({ title }) => title.toLowerCase()).join(', '), advanced.length)}</summary>
           {further.map((group) => (
             <GroupOfFields key={group.title} {...{ group, problems, ...rest }} isOnly={false} />
           ))}
@@ -86,10 +85,10 @@ function Runs({
 }) {
   const preview = useLive(JSON.stringify(query), [], () => client.get('/api/holdfast/v1/schedules/preview', { query }));
   if (preview.refused !== undefined) return <p class="err">{preview.refused}</p>;
-  if (preview.value === undefined) return <p class="help">Asking for the next runs …</p>;
+  if (preview.value === undefined) return <p class="help">{t.askingForTheNextRuns}</p>;
   return (
     <div class="runs" role="status">
-      <p class="what">Next runs, {preview.value.zone}</p>
+      <p class="what">{t.nextRuns(preview.value.zone)}</p>
       <ul>
         {preview.value.runs.map((at) => (
           <li key={at}>{exactly(at)}</li>

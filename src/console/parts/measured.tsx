@@ -5,18 +5,19 @@ import { client } from '../base/client.ts';
 import { now } from '../base/contact.ts';
 import { bytes, count } from '../base/format.ts';
 import { touch, useLive } from '../base/live.ts';
+import * as t from '../texts/parts/measured.ts';
 import { Chart, type Line, type Point } from './chart.tsx';
 import { Card, Waiting } from './common.tsx';
 
 type Forecast = components['schemas']['Forecast'];
 
 const spans: Readonly<Record<string, string>> = {
-  '-1h': 'Last hour',
-  '-1d': 'Last day',
-  '-7d': 'Last week',
-  '-31d': 'Last month',
-  '-1y': 'Last year',
-  '-5y': 'Last five years',
+  '-1h': t.lastHour,
+  '-1d': t.lastDay,
+  '-7d': t.lastWeek,
+  '-31d': t.lastMonth,
+  '-1y': t.lastYear,
+  '-5y': t.lastFiveYears,
 };
 const minute = 60_000;
 const day = 86_400_000;
@@ -76,11 +77,11 @@ export function MeasuredCharts({ pool }: { pool?: string }) {
   const id = `measured-${pool ?? 'all'}`;
   return (
     <Card
-      title="Measured"
+      title={t.measured}
       beside={
         <>
           <label class="unseen" for={id}>
-            Time
+            {t.time}
           </label>
           <select id={id} class="span" value={span} onChange={(event) => choose(event.currentTarget.value)}>
             {Object.entries(spans).map(([value, title]) => (
@@ -93,9 +94,9 @@ export function MeasuredCharts({ pool }: { pool?: string }) {
       }
     >
       {measured.value === undefined ? (
-        <Waiting refused={measured.refused} what="what was measured" />
+        <Waiting refused={measured.refused} what={t.whatWasMeasured} />
       ) : measured.value.series.size === 0 ? (
-        <p class="soft">Nothing was measured yet. The first values are there after a minute.</p>
+        <p class="soft">{t.nothingWasMeasuredYetTheFirst}</p>
       ) : (
         <Charts measured={measured.value} />
       )}
@@ -117,7 +118,7 @@ function Charts({ measured }: { measured: Measured }) {
       ))}
       <Chart
         {...common}
-        title="Throughput"
+        title={t.throughput}
         shown={(value) => `${bytes(value)}/s`}
         lines={[
           { label: 'read', points: sum('read') },
@@ -126,7 +127,7 @@ function Charts({ measured }: { measured: Measured }) {
       />
       <Chart
         {...common}
-        title="Latency"
+        title={t.latency}
         shown={milliseconds}
         lines={[
           { label: 'reads', points: most('read_latency') },
@@ -135,7 +136,7 @@ function Charts({ measured }: { measured: Measured }) {
       />
       <Chart
         {...common}
-        title="Warmest disk"
+        title={t.warmestDisk}
         top={60}
         shown={(value) => `${Math.round(value)} °C`}
         lines={[{ label: '', points: most('temperature') }]}
@@ -165,7 +166,7 @@ function Capacity({ forecast, measured: { from, to, series } }: { forecast: Fore
   ];
   return (
     <Chart
-      title={`Space of ${pool}`}
+      title={t.spaceOf(pool)}
       {...{ lines, from, to: to + ahead, now: now.value }}
       top={size}
       shown={bytes}
@@ -175,16 +176,14 @@ function Capacity({ forecast, measured: { from, to, series } }: { forecast: Fore
 }
 
 function sentenceOf({ days, per_day: perDay, full_at: fullAt }: Forecast): string {
-  if (perDay === null) return 'It is not forecast yet when the pool is full: five days have to be known.';
-  const pace = `At the pace of the last ${count(days, 'day')} (${bytes(perDay)} a day)`;
-  return fullAt === null
-    ? `${pace}, the pool does not become full.`
-    : `${pace}, the pool is full on ${date.format(new Date(fullAt))}.`;
+  if (perDay === null) return t.itIsNotForecastYetWhen;
+  const pace = t.atThePaceOfTheLast(count(days, t.day), bytes(perDay));
+  return fullAt === null ? t.thePoolDoesNotBecomeFull(pace) : t.thePoolIsFullOn(pace, date.format(new Date(fullAt)));
 }
 
 const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long' });
 
-const milliseconds = (value: number): string => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+const milliseconds = (value: number): string => t.ms(value < 10 ? value.toFixed(1) : Math.round(value));
 
 function together(all: readonly (readonly Point[])[], combine: (a: number, b: number) => number): readonly Point[] {
   const found = new Map<number, number>();

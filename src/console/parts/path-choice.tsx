@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useRef } from 'preact/hooks';
+import * as t from '../texts/parts/path-choice.ts';
 
 type Picker = ComponentType<{ path: string; take(path: string): void; close(): void }>;
 
@@ -14,13 +15,13 @@ export function PathChoice({ path, of, take }: { path: string; of: string; take(
       <button
         ref={button}
         type="button"
-        aria-label={`Choose: ${of}`}
+        aria-label={t.choose(of)}
         aria-haspopup="dialog"
         onClick={() => {
           void import('./path-picker.tsx').then((loaded) => (open.value = { picker: loaded.default }));
         }}
       >
-        Choose…
+        {t.chooseDots}
       </button>
       {Opened !== undefined && (
         <Opened

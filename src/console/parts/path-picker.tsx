@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { client } from '../base/client.ts';
 import { useLive } from '../base/live.ts';
 import { refusalOf } from '../base/problem.ts';
+import * as t from '../texts/parts/path-picker.ts';
 
 const top = '/mnt';
 
@@ -49,8 +50,8 @@ export default function PathPicker({ path, take, close }: PickerProps) {
   const parts = at.value.slice(1).split('/');
   return (
     <dialog ref={dialog} class="picker" aria-labelledby="picker-title" onClose={close}>
-      <h2 id="picker-title">Choose a folder</h2>
-      <ol class="way" aria-label="The way to it">
+      <h2 id="picker-title">{t.chooseAFolder}</h2>
+      <ol class="way" aria-label={t.theWayToIt}>
         {parts.map((part, index) => {
           const to = `/${parts.slice(0, index + 1).join('/')}`;
           return (
@@ -67,25 +68,25 @@ export default function PathPicker({ path, take, close }: PickerProps) {
           );
         })}
       </ol>
-      <ul ref={list} tabIndex={-1} aria-label={`Folders in ${at.value}`}>
+      <ul ref={list} tabIndex={-1} aria-label={t.foldersIn(at.value)}>
         {folders.value?.map(({ path: one, dataset }) => (
           <li key={one}>
             <button type="button" class="quiet" onClick={() => walk(one)}>
               {one.slice(one.lastIndexOf('/') + 1)}
             </button>
-            {dataset !== null && <span class="soft">dataset {dataset}</span>}
+            {dataset !== null && <span class="soft">{t.dataset(dataset)}</span>}
           </li>
         ))}
-        {folders.value?.length === 0 && <li class="soft">There is no folder in it.</li>}
+        {folders.value?.length === 0 && <li class="soft">{t.thereIsNoFolderInIt}</li>}
       </ul>
-      {folders.value === undefined && <p class="soft">{folders.refused ?? 'Reading the folders …'}</p>}
+      {folders.value === undefined && <p class="soft">{folders.refused ?? t.readingTheFolders}</p>}
       {at.value !== top && (
         <div class="row">
           <input
             type="text"
             class="grow"
-            aria-label="Name of a new folder"
-            placeholder="New folder"
+            aria-label={t.nameOfANewFolder}
+            placeholder={t.newFolder}
             autocomplete="off"
             value={name.value}
             onInput={(event) => (name.value = event.currentTarget.value)}
@@ -97,7 +98,7 @@ export default function PathPicker({ path, take, close }: PickerProps) {
             }}
           />
           <button type="button" disabled={name.value === ''} onClick={() => void make()}>
-            Make it
+            {t.makeIt}
           </button>
         </div>
       )}
@@ -114,10 +115,10 @@ export default function PathPicker({ path, take, close }: PickerProps) {
             dialog.current?.close();
           }}
         >
-          Take {at.value}
+          {t.take(at.value)}
         </button>
         <button type="button" onClick={() => dialog.current?.close()}>
-          Cancel
+          {t.cancel}
         </button>
       </div>
     </dialog>

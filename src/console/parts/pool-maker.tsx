@@ -5,6 +5,7 @@ import { client } from '../base/client.ts';
 import { bytes, count } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
+import * as t from '../texts/parts/pool-maker.ts';
 import { asCommand } from './asking.ts';
 import { Waiting } from './common.tsx';
 import { Field } from './fields.tsx';
@@ -18,8 +19,8 @@ interface FreeDisk extends LayoutDisk {
 }
 
 const names: Readonly<Record<DataKind, string>> = {
-  stripe: 'Stripe',
-  mirror: 'Mirror',
+  stripe: t.stripe,
+  mirror: t.mirror,
   raidz: 'RAID-Z1',
   raidz2: 'RAID-Z2',
   raidz3: 'RAID-Z3',
@@ -37,7 +38,7 @@ export function PoolMaker({ done, beside }: { done(name: string): void; beside?:
   const spares = useSignal(0);
   const more = useSignal<Readonly<Record<string, unknown>>>({});
   if (form.value === undefined || disks.value === undefined)
-    return <Waiting refused={form.refused ?? disks.refused} what="the disks" />;
+    return <Waiting refused={form.refused ?? disks.refused} what={t.theDisks} />;
   const { fields } = form.value;
   const free: readonly FreeDisk[] = disks.value.filter(({ used_by: use }) => use == null);
   const taken = disks.value.filter(({ used_by: use }) => use != null);
@@ -58,8 +59,8 @@ export function PoolMaker({ done, beside }: { done(name: string): void; beside?:
       shown={body}
       command={asCommand(form.value, 'create', '', body, fields)}
       known={['volume_name', ...further]}
-      send={`Make the pool ${name.value}`}
-      report={`Created: pool ${name.value}`}
+      send={t.makeThePool(name.value)}
+      report={t.createdPool(name.value)}
       isIncomplete={layout === undefined || name.value === ''}
       done={() => done(name.value)}
       beside={beside}
@@ -68,7 +69,7 @@ export function PoolMaker({ done, beside }: { done(name: string): void; beside?:
         <>
           {nameField !== undefined && (
             <Field
-              field={{ ...nameField, title: 'Name of the pool' }}
+              field={{ ...nameField, title: t.nameOfThePool }}
               value={name.value}
               problems={problems['volume_name'] ?? []}
               isNew={true}
@@ -76,8 +77,8 @@ export function PoolMaker({ done, beside }: { done(name: string): void; beside?:
             />
           )}
           <fieldset class="field plain">
-            <legend>Disks</legend>
-            {free.length === 0 && <p class="err">No disk is free. Put one in, or export a pool that has some.</p>}
+            <legend>{t.disks}</legend>
+            {free.length === 0 && <p class="err">{t.noDiskIsFreePutOne}</p>}
             <div class="bays">
               {free.map((disk) => (
                 <label key={disk.name} class="bay pickable">
@@ -99,11 +100,11 @@ export function PoolMaker({ done, beside }: { done(name: string): void; beside?:
               ))}
             </div>
             {taken.length > 0 && (
-              <p class="help">Not free: {taken.map((one) => `${one.name} (${one.used_by ?? ''})`).join(', ')}</p>
+              <p class="help">{t.notFree(taken.map((one) => `${one.name} (${one.used_by ?? ''})`).join(', '))}</p>
             )}
           </fieldset>
           <div class="field">
-            <label for="spares">Spares</label>
+            <label for="spares">{t.spares}</label>
             <select
               id="spares"
               aria-describedby="spares-help"
@@ -112,17 +113,17 @@ export function PoolMaker({ done, beside }: { done(name: string): void; beside?:
             >
               {[0, 1, 2].map((one) => (
                 <option key={one} value={String(one)}>
-                  {one === 0 ? 'none' : count(one, 'disk')}
+                  {one === 0 ? t.none : count(one, t.disk)}
                 </option>
               ))}
             </select>
             <p class="help" id="spares-help">
-              A spare takes the place of a disk that fails, by itself.
+              {t.aSpareTakesThePlaceOf}
             </p>
           </div>
           <Layouts {...{ layouts }} chosen={layout?.kind} choose={(one) => (chosen.value = one)} />
           <details>
-            <summary>More: encryption, deduplication ({further.length})</summary>
+            <summary>{t.moreEncryptionDeduplication(further.length)}</summary>
             {fields
               .filter(({ wire }) => further.includes(wire))
               .map((field) => (
@@ -136,8 +137,11 @@ export function PoolMaker({ done, beside }: { done(name: string): void; beside?:
                 />
               ))}
             <p class="help">
-              A pool with a log or a cache, and disks that are added to a pool, have the{' '}
-              <a href={link('storage', 'record', { of: 'storage/volume', new: '1', by: 'hand' })}>form with groups</a>.
+              {t.aPoolWithALogOr(
+                <a href={link('storage', 'record', { of: 'storage/volume', new: '1', by: 'hand' })}>
+                  {t.formWithGroups}
+                </a>,
+              )}
             </p>
           </details>
         </>
@@ -154,10 +158,10 @@ interface LayoutsProps {
 
 /** The layouts of the chosen disks side by side, drawn to the same scale. */
 function Layouts({ layouts, chosen, choose }: LayoutsProps) {
-  if (layouts.length === 0) return <p class="soft">Choose at least one disk that is not a spare.</p>;
+  if (layouts.length === 0) return <p class="soft">{t.chooseAtLeastOneDiskThat}</p>;
   return (
     <fieldset class="field plain">
-      <legend>Layout</legend>
+      <legend>{t.layout}</legend>
       <div class="picks">
         {layouts.map((layout) => (
           <label key={layout.kind} class="pick layout">
@@ -167,7 +171,7 @@ function Layouts({ layouts, chosen, choose }: LayoutsProps) {
               <span class={`soft ${layout.bearable === 0 ? 'bad' : ''}`}> {bearing(layout)}</span>
             </span>
             <span class="num">
-              <b>{bytes(layout.usable)}</b> <span class="soft">usable</span>
+              <b>{bytes(layout.usable)}</b> <span class="soft">{t.usable}</span>
             </span>
             <Drawn layout={layout} />
           </label>
@@ -176,15 +180,15 @@ function Layouts({ layouts, chosen, choose }: LayoutsProps) {
       <div class="key">
         <span>
           <i class="d" />
-          data
+          {t.data}
         </span>
         <span>
           <i class="h" />
-          copies or parity, and ZFS's reserve
+          {t.copiesOrParityAndZFSsReserve}
         </span>
         <span>
           <i class="f" />
-          not usable: the disk is larger than others of its group
+          {t.notUsableTheDiskIsLarger}
         </span>
       </div>
     </fieldset>
@@ -193,12 +197,16 @@ function Layouts({ layouts, chosen, choose }: LayoutsProps) {
 
 /** How many disks may fail, as a sentence. */
 function bearing({ kind, groups, bearable, atBest }: Layout): string {
-  if (bearable === 0) return groups.flat().length === 1 ? 'The disk must not fail.' : 'No disk may fail.';
-  const any = bearable === 1 ? 'Any one disk may fail' : `Any ${bearable} disks may fail`;
+  if (bearable === 0) return groups.flat().length === 1 ? t.theDiskMustNotFail : t.noDiskMayFail;
+  const any = bearable === 1 ? t.anyOneDiskMayFail : t.anyDisksMayFail(bearable);
   if (groups.length === 1) return `${any}.`;
-  return `${any}; up to ${atBest}, if ${bearable === 1 ? 'they are' : `no more than ${bearable} are`} in ${
-    bearable === 1 ? 'different' : 'one of the'
-  } ${kind === 'mirror' ? 'pairs' : 'groups'}.`;
+  return t.upToIfIn(
+    any,
+    atBest,
+    bearable === 1 ? t.theyAre : t.noMoreThanAre(bearable),
+    bearable === 1 ? 'different' : t.oneOfThe,
+    kind === 'mirror' ? 'pairs' : 'groups',
+  );
 }
 
 /** The groups with their disks, each as wide as it is large and filled by what its space is for. */
@@ -207,14 +215,14 @@ function Drawn({ layout: { kind, groups, spares, usable, unused, redundancy } }:
   const share = usable / Math.max(1, usable + redundancy);
   const label = [
     groups.map((group) => group.map(({ name }) => name).join(' ')).join(' | '),
-    ...(spares.length === 0 ? [] : [`spare: ${spares.map(({ name }) => name).join(' ')}`]),
+    ...(spares.length === 0 ? [] : [t.spareNames(spares.map(({ name }) => name).join(' '))]),
   ].join('; ');
   return (
     <span class="drawn">
       <span
         class="groups"
         role="img"
-        aria-label={`${groups.length === 1 ? 'One group' : `${groups.length} groups`}: ${label}`}
+        aria-label={`${groups.length === 1 ? t.oneGroup : t.groups(groups.length)}: ${label}`}
       >
         {groups.map((group, index) => {
           const even = kind === 'stripe' ? undefined : Math.min(...group.map(({ size }) => size));
@@ -234,11 +242,9 @@ function Drawn({ layout: { kind, groups, spares, usable, unused, redundancy } }:
           </span>
         )}
       </span>
-      {spares.length > 0 && <span class="soft">spare: {spares.map(({ name }) => name).join(', ')}</span>}
+      {spares.length > 0 && <span class="soft">{t.spare(spares.map(({ name }) => name).join(', '))}</span>}
       {unused > 0 && (
-        <span class="soft warn">
-          The disks differ in size: {bytes(unused)} of the larger ones {unused === 1 ? 'is' : 'are'} not used.
-        </span>
+        <span class="soft warn">{t.theDisksDifferInSizeOf(bytes(unused), unused === 1 ? t.is : t.are)}</span>
       )}
     </span>
   );

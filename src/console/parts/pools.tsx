@@ -1,6 +1,7 @@
 /** Pools as people see them: space as a bar, and disks as they are grouped. */
 import { client } from '../base/client.ts';
 import { isRow, numberIn, type Row, rowsIn, textIn } from '../base/json.ts';
+import * as t from '../texts/parts/pools.ts';
 import { Pill, type State } from './common.tsx';
 
 export interface Disk {
@@ -147,7 +148,11 @@ export const diskState = ({ status, errors }: Disk): 'ok' | 'warn' | 'bad' =>
 /** One mark for each disk. */
 export function DiskRow({ pool: { disks, name } }: { pool: Pool }) {
   const wrong = disks.filter((one) => diskState(one) !== 'ok');
-  const label = `${disks.length} disks of ${name}${wrong.length === 0 ? ', all well' : `, not well: ${wrong.map((one) => one.name).join(', ')}`}`;
+  const label = t.disksOf(
+    disks.length,
+    name,
+    wrong.length === 0 ? t.allWell : t.notWell(wrong.map((one) => one.name).join(', ')),
+  );
   return (
     <span class="disks" role="img" aria-label={label}>
       {disks.map((one) => (

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { components } from '../../../clients/typescript/src/index.ts';
 import { client } from '../base/client.ts';
+import * as t from '../texts/parts/preview.ts';
 import { type Asked, asFile, asRequest } from './asking.ts';
 
 export type Step = components['schemas']['PlannedStep'];
@@ -15,10 +16,10 @@ export async function planOf({ method, address, body }: Asked): Promise<readonly
 }
 
 const tabs = [
-  ['plan', 'What will happen'],
-  ['request', 'As request'],
-  ['command', 'As command'],
-  ['file', 'As file'],
+  ['plan', t.whatWillHappen],
+  ['request', t.asRequest],
+  ['command', t.asCommand],
+  ['file', t.asFile],
 ] as const;
 type Tab = (typeof tabs)[number][0];
 
@@ -44,8 +45,8 @@ export function Preview({ asked, shown, command, steps, isOld, children }: Previ
     document.getElementById(`tab-${tab.value}`)?.focus();
   };
   return (
-    <section class="card preview" aria-label="What is about to be sent">
-      <div class="tabs" role="tablist" aria-label="Ways to see it" onKeyDown={choose}>
+    <section class="card preview" aria-label={t.whatIsAboutToBeSent}>
+      <div class="tabs" role="tablist" aria-label={t.waysToSeeIt} onKeyDown={choose}>
         {tabs.map(([name, title]) => (
           <button
             key={name}
@@ -68,7 +69,7 @@ export function Preview({ asked, shown, command, steps, isOld, children }: Previ
         {tab.value === 'file' && (
           <>
             <Code text={asFile(asked, shown)} />
-            <p class="help">Send it to POST /api/holdfast/v1/transactions, together with other requests if you like.</p>
+            <p class="help">{t.sendItToPOSTApiHoldfast}</p>
           </>
         )}
       </div>
@@ -87,16 +88,11 @@ function Code({ text }: { text: string }) {
 }
 
 export function Steps({ steps, isOld }: { steps: readonly Step[] | undefined; isOld: boolean }) {
-  if (steps === undefined)
-    return (
-      <p class="soft">
-        Preview asks the appliance what this would do: files, services, sessions. Nothing happens by that.
-      </p>
-    );
+  if (steps === undefined) return <p class="soft">{t.previewAsksTheApplianceWhatThis}</p>;
   return (
     <>
-      {isOld && <p class="err">This is what was asked before the last change of the form. Preview again.</p>}
-      {steps.length === 0 && <p>Only the record is stored. Nothing else on the machine changes.</p>}
+      {isOld && <p class="err">{t.thisIsWhatWasAskedBefore}</p>}
+      {steps.length === 0 && <p>{t.onlyTheRecordIsStoredNothing}</p>}
       <ol class="steps">
         {steps.map((step, index) => (
           <OneStep key={`${index} ${step.title}`} step={step} />
@@ -106,7 +102,7 @@ export function Steps({ steps, isOld }: { steps: readonly Step[] | undefined; is
   );
 }
 
-const done = { start: 'Starts', stop: 'Stops', restart: 'Restarts', reload: 'Reloads' };
+const done = { start: t.starts, stop: t.stops, restart: t.restarts, reload: t.reloads };
 
 function OneStep({ step }: { step: Step }) {
   const { title, files, services, sessions, reversible } = step;
@@ -115,21 +111,21 @@ function OneStep({ step }: { step: Step }) {
       <span aria-hidden="true">{files.length > 0 ? '+' : services.length > 0 ? '↻' : '→'}</span>
       <div>
         <span>{title}</span>
-        {!reversible && <span class="n"> cannot be taken back</span>}
+        {!reversible && <span class="n">{t.cannotBeTakenBack}</span>}
         {files.map(({ path, diff }) => (
           <div key={path}>
             <code>{path}</code>
-            {diff == null ? <p class="n">Its content is not shown here.</p> : <Diff text={diff} />}
+            {diff == null ? <p class="n">{t.itsContentIsNotShownHere}</p> : <Diff text={diff} />}
           </div>
         ))}
         {services.map(({ service, action }) => (
           <p key={service} class={action === 'reload' || action === 'start' ? 'n' : 'warn'}>
-            {done[action]} {service}.{action === 'reload' && ' No client is interrupted.'}
+            {done[action]} {service}.{action === 'reload' && t.noClientIsInterrupted}
           </p>
         ))}
         {sessions.map((one) => (
           <p key={one} class="bad">
-            Cuts off {one}.
+            {t.cutsOff(one)}
           </p>
         ))}
       </div>

@@ -8,6 +8,7 @@ import { touch } from '../base/live.ts';
 import { notify } from '../base/notices.ts';
 import { refusalOf } from '../base/problem.ts';
 import { link } from '../base/route.ts';
+import * as t from '../texts/parts/problem-note.ts';
 
 export type Problem = components['schemas']['Problem'];
 
@@ -30,7 +31,7 @@ export function ProblemNote({ problem }: { problem: Problem }) {
     try {
       const path = remedy.path.startsWith('/') ? remedy.path : `/api/v1.0/${remedy.path}`;
       await client.request(remedy.method, path, { ...(remedy.body !== undefined && { body: remedy.body }) });
-      notify(`Done: ${remedy.method} ${remedy.path}`);
+      notify(t.done(remedy.method, remedy.path));
     } catch (error) {
       notify(refusalOf(error).sentence, 'refused');
     } finally {
@@ -41,12 +42,10 @@ export function ProblemNote({ problem }: { problem: Problem }) {
   return (
     <div class={`note ${severity === 'critical' ? 'bad' : severity === 'warning' ? 'warn' : 'off'}`}>
       <span class="what">{what}</span>
-      <span class="soft grow">
-        {rest.join(' ')} Since {age(since, now.value)}.
-      </span>
+      <span class="soft grow">{t.since(rest.join(' '), age(since, now.value))}</span>
       {page !== undefined && (
         <a class="btn" href={page}>
-          Show
+          {t.show}
         </a>
       )}
       {remedy != null && (
@@ -57,7 +56,7 @@ export function ProblemNote({ problem }: { problem: Problem }) {
           title={`${remedy.method} ${remedy.path}`}
           onClick={() => void mend()}
         >
-          {isBusy.value ? 'Working …' : remedyTitle(remedy.path)}
+          {isBusy.value ? t.working : remedyTitle(remedy.path)}
         </button>
       )}
     </div>
@@ -67,5 +66,5 @@ export function ProblemNote({ problem }: { problem: Problem }) {
 /** `Renew` for `acme/3/renew`: the last word of an action's path. */
 function remedyTitle(path: string): string {
   const last = path.replace(/\/$/, '').split('/').at(-1) ?? '';
-  return /^[a-z_]{3,}$/.test(last) ? `${last.charAt(0).toUpperCase()}${last.slice(1).replaceAll('_', ' ')}` : 'Mend';
+  return /^[a-z_]{3,}$/.test(last) ? `${last.charAt(0).toUpperCase()}${last.slice(1).replaceAll('_', ' ')}` : t.mend;
 }

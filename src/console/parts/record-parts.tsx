@@ -4,6 +4,7 @@ import { client } from '../base/client.ts';
 import { capital } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
+import * as t from '../texts/parts/record-parts.ts';
 import { ProblemNote } from './problem-note.tsx';
 
 export function RecordProblems({ about }: { about: string }) {
@@ -27,7 +28,7 @@ export function RecordCommands({ form, recordKey }: { form: Form; recordKey: str
   if (some.length === 0) return null;
   return (
     <section class="card commands">
-      <h2>What else can be done</h2>
+      <h2>{t.whatElseCanBeDone}</h2>
       <ul>
         {some.map(({ verb, title, final }) => (
           <li key={verb}>

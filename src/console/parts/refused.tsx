@@ -1,5 +1,6 @@
 import { textIn } from '../base/json.ts';
 import type { Refusal } from '../base/problem.ts';
+import * as t from '../texts/parts/refused.ts';
 
 /** Why it was refused, as far as no field shows it. */
 export function Refused({ refusal, known }: { refusal: Refusal | undefined; known: readonly string[] }) {
@@ -14,13 +15,11 @@ export function Refused({ refusal, known }: { refusal: Refusal | undefined; know
           {sentences.join(' ')}
         </p>
       ))}
-      {count > 0 && (
-        <p class="err">{count === 1 ? 'One field is wrong.' : `${count} fields are wrong.`} Nothing was changed.</p>
-      )}
+      {count > 0 && <p class="err">{t.nothingWasChanged(count === 1 ? t.oneFieldIsWrong : t.fieldsAreWrong(count))}</p>}
       {Object.keys(refusal.fields).length === 0 && <p class="err">{refusal.sentence}</p>}
       {refusal.holders.map((one) => (
         <p key={textIn(one['name'])} class="help">
-          In use by {textIn(one['title'])}
+          {t.inUseBy(textIn(one['title']))}
         </p>
       ))}
     </div>

@@ -4,6 +4,7 @@ import { client } from '../base/client.ts';
 import { touch } from '../base/live.ts';
 import { notifyChange } from '../base/notices.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
+import * as t from '../texts/parts/request-form.ts';
 import type { Asked } from './asking.ts';
 import { Preview, planOf, type Step } from './preview.tsx';
 import { Refused } from './refused.tsx';
@@ -49,7 +50,7 @@ export function RequestForm(props: RequestFormProps) {
   };
   const send = async () => {
     refusal.value = undefined;
-    progress.value = 'The appliance works …';
+    progress.value = t.theApplianceWorks;
     const around = props.around ?? ((work) => work());
     try {
       const { headers } = await around(() =>
@@ -75,7 +76,7 @@ export function RequestForm(props: RequestFormProps) {
         void send();
       }}
     >
-      <section class="card" aria-label="Fields">
+      <section class="card" aria-label={t.fields}>
         {props.children(refusal.value?.fields ?? {})}
       </section>
       <Preview
@@ -92,7 +93,7 @@ export function RequestForm(props: RequestFormProps) {
             {props.send}
           </button>
           <button type="button" disabled={isIncomplete} onClick={() => void look()}>
-            Preview
+            {t.preview}
           </button>
           {props.beside}
         </div>

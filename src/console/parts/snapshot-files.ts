@@ -1,5 +1,6 @@
 /** What single files of snapshots are, for the pages that show them. */
 import { client } from '../base/client.ts';
+import * as t from '../texts/parts/snapshot-files.ts';
 
 /** Where a dataset is mounted; refused for one that is not, because its snapshots cannot be looked into then. */
 export async function mountpointOf(dataset: string): Promise<string> {
@@ -8,7 +9,7 @@ export async function mountpointOf(dataset: string): Promise<string> {
   });
   const mountpoint = found?.mountpoint;
   if (typeof mountpoint !== 'string' || !mountpoint.startsWith('/'))
-    throw new TypeError(`The dataset ${dataset} is not mounted.`);
+    throw new TypeError(t.theDatasetIsNotMounted(dataset));
   return mountpoint;
 }
 
@@ -21,3 +22,6 @@ export function partsOf(snapshot: string): readonly [string, string] {
 export const join = (folder: string, name: string): string => (folder === '' ? name : `${folder}/${name}`);
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** What an entry of a folder is, in words. */
+export const kinds = { folder: t.folder, file: t.file, link: t.link, other: t.other } as const;

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { client } from '../base/client.ts';
 import { isRow, type Row, rowsIn } from '../base/json.ts';
 import { type Topic, useLive } from '../base/live.ts';
+import * as t from '../texts/parts/table.ts';
 import { Waiting } from './common.tsx';
 
 export interface Column {
@@ -88,20 +89,20 @@ export function Table({ label, address, topics, columns, fields, keyOf, empty, o
           <input
             type="text"
             class="filter"
-            aria-label={`Filter by ${findable.title}`}
-            placeholder={`Filter by ${findable.title.toLowerCase()}`}
+            aria-label={t.filterBy(findable.title)}
+            placeholder={t.filterByOfToLowerCase(findable.title.toLowerCase())}
             value={text.value}
             onInput={(event) => (text.value = event.currentTarget.value)}
           />
           <span class="soft" role="status">
-            {value === undefined ? '' : `${value.rows.length}${value.hasMore ? ' or more' : ''}`}
+            {value === undefined ? '' : `${value.rows.length}${value.hasMore ? t.orMore : ''}`}
           </span>
         </div>
       )}
       {value === undefined || (shown.refused !== undefined && value.rows.length === 0) ? (
         <Waiting refused={shown.refused} what={label} />
       ) : value.rows.length === 0 ? (
-        <div class="empty">{find.value === '' ? empty : `Nothing here contains “${find.value}”.`}</div>
+        <div class="empty">{find.value === '' ? empty : t.nothingHereContains(find.value)}</div>
       ) : (
         <Window
           {...{ label, columns, keyOf, order: order.value, sort }}

@@ -2,13 +2,14 @@
 import { useSignal } from '@preact/signals';
 import { bytes, count } from '../base/format.ts';
 import { link } from '../base/route.ts';
+import * as t from '../texts/parts/tree.ts';
 import { Scroller, SpaceBar } from './common.tsx';
 import { partsOf, type Space } from './space.ts';
 
 const kinds = [
   ['d', 'data'],
   ['s', 'snapshots'],
-  ['c', 'datasets below'],
+  ['c', t.datasetsBelow],
   ['h', 'reserved'],
   ['f', 'free'],
 ] as const;
@@ -26,12 +27,12 @@ export const SpaceLegend = () => (
 
 export function spaceLabel({ data, snapshots, below, reserved, quota }: Space): string {
   const parts = [
-    `${bytes(data)} data`,
-    `${bytes(snapshots)} snapshots`,
-    `${bytes(below)} below`,
-    `${bytes(reserved)} reserved`,
+    t.data(bytes(data)),
+    t.snapshots(bytes(snapshots)),
+    t.below(bytes(below)),
+    t.reserved(bytes(reserved)),
   ];
-  return `${parts.join(', ')}${quota > 0 ? `, of ${bytes(quota)}` : ''}`;
+  return `${parts.join(', ')}${quota > 0 ? t.ofIt(bytes(quota)) : ''}`;
 }
 
 export const addressOfSpace = ({ name, kind, record }: Space): string =>
@@ -69,26 +70,26 @@ export function Tree({ pool, spaces, total }: { pool: string; spaces: readonly S
           <input
             type="text"
             class="filter"
-            aria-label={`Filter the datasets of ${pool}`}
-            placeholder="Filter by name"
+            aria-label={t.filterTheDatasetsOf(pool)}
+            placeholder={t.filterByName}
             value={find.value}
             onInput={(event) => (find.value = event.currentTarget.value)}
           />
           <span class="soft" role="status">
-            {count(shown.length, 'dataset')}
+            {count(shown.length, t.dataset)}
           </span>
         </div>
       )}
-      <Scroller label={`Datasets of ${pool}`}>
+      <Scroller label={t.datasetsOf(pool)}>
         <table class="tree">
           <thead>
             <tr>
-              <th>Name</th>
-              <th class="space">Space</th>
-              <th class="num">Used</th>
-              <th class="num">Quota</th>
-              <th class="num">Free</th>
-              <th>Mounted at</th>
+              <th>{t.name}</th>
+              <th class="space">{t.space}</th>
+              <th class="num">{t.used}</th>
+              <th class="num">{t.quota}</th>
+              <th class="num">{t.free}</th>
+              <th>{t.mountedAt}</th>
             </tr>
           </thead>
           <tbody>
@@ -128,7 +129,7 @@ function Branch({ space, total, isFlat, isOpen, turn }: BranchProps) {
         {isOpen === undefined ? (
           <span class="twig" />
         ) : (
-          <button type="button" class="twig" aria-expanded={isOpen} aria-label={`Below ${name}`} onClick={turn}>
+          <button type="button" class="twig" aria-expanded={isOpen} aria-label={t.belowOfName(name)} onClick={turn}>
             {isOpen ? '▾' : '▸'}
           </button>
         )}
@@ -142,7 +143,7 @@ function Branch({ space, total, isFlat, isOpen, turn }: BranchProps) {
       <td class="num">{bytes(used)}</td>
       <td class="num">{quota > 0 ? bytes(quota) : '–'}</td>
       <td class="num">{bytes(available)}</td>
-      <td class="soft">{kind === 'zvol' ? 'a zvol' : mountpoint || '–'}</td>
+      <td class="soft">{kind === 'zvol' ? t.aZvol : mountpoint || '–'}</td>
     </tr>
   );
 }

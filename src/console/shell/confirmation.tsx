@@ -4,6 +4,7 @@ import { capital } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { notify } from '../base/notices.ts';
 import { refusalOf } from '../base/problem.ts';
+import * as t from '../texts/shell/confirmation.ts';
 
 /** The change that is taken back unless it is kept. It is in every window. */
 export function Confirmation() {
@@ -13,12 +14,8 @@ export function Confirmation() {
   const seconds = Math.max(0, Math.round((Date.parse(until) - now.value) / 1000));
   const keep = async () => {
     try {
-      if (await keepChange()) notify(`Kept: ${title}.`);
-      else
-        notify(
-          'This window reaches the appliance by a way that the change does not touch. Open the console at the changed address, and keep it there.',
-          'refused',
-        );
+      if (await keepChange()) notify(t.kept(title));
+      else notify(t.thisWindowReachesTheApplianceBy, 'refused');
     } catch (error) {
       notify(refusalOf(error).sentence, 'refused');
     }
@@ -27,9 +24,9 @@ export function Confirmation() {
   return (
     <div class="note warn" role="status">
       <span class="what">{capital(title)}</span>
-      <span class="soft grow">This change is taken back in {seconds} s unless you keep it.</span>
+      <span class="soft grow">{t.thisChangeIsTakenBackIn(seconds)}</span>
       <button type="button" class="primary" onClick={() => void keep()}>
-        Keep
+        {t.keep}
       </button>
     </div>
   );

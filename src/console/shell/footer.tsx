@@ -4,8 +4,9 @@ import { useLive } from '../base/live.ts';
 import { dismiss, notices, undo } from '../base/notices.ts';
 import { readRevisions } from '../base/revisions.ts';
 import { link } from '../base/route.ts';
+import * as t from '../texts/shell/footer.ts';
 
-const states = { connecting: 'Connecting', connected: 'Connected', lost: 'No connection: what is shown is old' };
+const states = { connecting: t.connecting, connected: t.connected, lost: t.noConnectionWhatIsShownIs };
 
 /** The connection, and the last change with its way back. */
 export function Footer() {
@@ -16,17 +17,20 @@ export function Footer() {
     <footer>
       <span class={`dot ${state === 'connected' ? 'ok' : state === 'lost' ? 'bad' : 'off'}`}>
         {` ${states[state]}`}
-        {heardAt.value > 0 && ` · heard ${age(heardAt.value, now.value)}`}
+        {heardAt.value > 0 && t.heard(age(heardAt.value, now.value))}
       </span>
       <span class="grow" />
       {last !== undefined && (
         <>
           <span class="last">
-            Last change: <a href={link('activity', 'revision', { number: String(last.number) })}>{last.title}</a> by{' '}
-            {last.actor}, {when(last.at, now.value)}
+            {t.lastChangeBy(
+              <a href={link('activity', 'revision', { number: String(last.number) })}>{last.title}</a>,
+              last.actor,
+              when(last.at, now.value),
+            )}
           </span>
           <button type="button" class="quiet" disabled={!last.revertible} onClick={() => void undo(last.number)}>
-            Undo
+            {t.undo}
           </button>
         </>
       )}
@@ -49,10 +53,10 @@ export function Notices() {
                 void undo(revision);
               }}
             >
-              Undo
+              {t.undo}
             </button>
           )}
-          <button type="button" class="quiet" aria-label="Dismiss this notice" onClick={() => dismiss(id)}>
+          <button type="button" class="quiet" aria-label={t.dismissThisNotice} onClick={() => dismiss(id)}>
             ✕
           </button>
         </div>

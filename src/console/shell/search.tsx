@@ -2,9 +2,11 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { entryOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
-import { capital, plural } from '../base/format.ts';
+import { capital } from '../base/format.ts';
 import { refusalOf } from '../base/problem.ts';
 import { go, link } from '../base/route.ts';
+import { plural } from '../texts/base/format.ts';
+import * as t from '../texts/shell/search.ts';
 
 type Found = Awaited<ReturnType<typeof look>>[number];
 
@@ -24,10 +26,10 @@ function addressIn({ kind, resource, key }: Found): string {
 }
 
 const kinds: Readonly<Record<Found['kind'], string>> = {
-  record: 'record',
-  resource: 'list',
-  setting: 'setting',
-  action: 'action',
+  record: t.record,
+  resource: t.list,
+  setting: t.setting,
+  action: t.action,
 };
 
 /** Finds records, settings and actions; `/` leads here from everywhere. */
@@ -85,7 +87,7 @@ export function Search() {
         answered.value = text.value;
         chosen.value = 0;
         if (entered.current === text.value) choose(some[0]);
-        note.value = found.value.length === 0 ? 'Nothing has this name.' : `${found.value.length} found`;
+        note.value = found.value.length === 0 ? t.nothingHasThisName : t.found(found.value.length);
       } catch (error) {
         if (!asked.signal.aborted) note.value = refusalOf(error).sentence;
       }
@@ -112,18 +114,18 @@ export function Search() {
         ref={box}
         type="text"
         role="combobox"
-        aria-label="Find a share, a setting, a disk, an action"
+        aria-label={t.findAShareASettingA}
         aria-expanded={isOpen && found.value.length > 0}
         aria-controls="found"
         aria-activedescendant={isOpen && found.value.length > 0 ? `found-${chosen.value}` : undefined}
-        placeholder="Find a share, a setting, a disk, an action…"
+        placeholder={t.findAShareASettingA2}
         value={text.value}
         onInput={(event) => (text.value = event.currentTarget.value)}
         onKeyDown={move}
       />
       <kbd>/</kbd>
       <div class="results" hidden={!isOpen}>
-        <div id="found" role="listbox" aria-label="What was found">
+        <div id="found" role="listbox" aria-label={t.whatWasFound}>
           {found.value.map((one, index) => (
             <div
               key={`${one.kind} ${one.resource} ${one.key}`}

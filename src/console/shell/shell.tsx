@@ -7,6 +7,7 @@ import { count } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link, type Place, place } from '../base/route.ts';
 import { leave } from '../base/session.ts';
+import * as t from '../texts/shell/shell.ts';
 import { Confirmation } from './confirmation.tsx';
 import { Footer, Notices } from './footer.tsx';
 import { Lost } from './lost.tsx';
@@ -59,11 +60,11 @@ export function Shell({ name }: { name: string }) {
   );
   const open = problems.filter(({ dismissed }) => !dismissed);
   const isCritical = open.some(({ severity }) => severity === 'critical');
-  const title = open.length === 0 ? 'Everything is well' : `${count(open.length, 'thing needs', 'things need')} you`;
+  const title = open.length === 0 ? t.everythingIsWell : count(open.length, t.thingNeedsYou, t.thingsNeedYou);
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
-        Go to the page
+        {t.goToThePage}
       </button>
       <header>
         <b>{location.hostname}</b>
@@ -73,16 +74,16 @@ export function Shell({ name }: { name: string }) {
         <Search />
         <span class="grow" />
         <a class="jobs soft" href={link('activity')}>
-          {jobs.length === 0 ? 'no jobs' : count(jobs.length, 'job')}
+          {jobs.length === 0 ? t.noJobs : count(jobs.length, t.job)}
         </a>
         <a class="soft" href={link('account')}>
           {name}
         </a>
         <button type="button" class="quiet" onClick={() => void leave()}>
-          Sign out
+          {t.signOut}
         </button>
       </header>
-      <nav aria-label="Areas">
+      <nav aria-label={t.areas}>
         {entries.map((one) => (
           <a key={one.name} href={link(one.name)} aria-current={place.value.entry === one.name ? 'page' : undefined}>
             <span>{one.title}</span>
@@ -124,18 +125,19 @@ function Opened({ place }: { place: Place }) {
     };
   }, [wanted, loaded, failed]);
   useEffect(() => {
-    document.title = `${entries.find(({ name }) => name === place.entry)?.title ?? 'Holdfast'} · ${location.hostname}`;
+    document.title = `${entries.find(({ name }) => name === place.entry)?.title ?? t.holdfast} · ${location.hostname}`;
   }, [place.entry]);
   if (failed.value)
     return (
       <p class="err">
-        This page could not be loaded: the appliance may have been updated.{' '}
-        <button type="button" onClick={() => location.reload()}>
-          Load the console again
-        </button>
+        {t.thisPageCouldNotBeLoaded(
+          <button type="button" onClick={() => location.reload()}>
+            {t.loadTheConsoleAgain}
+          </button>,
+        )}
       </p>
     );
-  if (loaded.value?.name !== wanted) return <p class="soft">Opening …</p>;
+  if (loaded.value?.name !== wanted) return <p class="soft">{t.opening}</p>;
   const { page: Page } = loaded.value;
   return <Page key={`${place.entry}/${place.page}?${place.words}`} place={place} />;
 }

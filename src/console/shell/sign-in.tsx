@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { signIn } from '../base/client.ts';
 import { refusalOf } from '../base/problem.ts';
 import { hasEnded, recognise } from '../base/session.ts';
+import * as t from '../texts/shell/sign-in.ts';
 
 /** The sign-in, with the code of a second factor where the account has one. */
 export function SignIn() {
@@ -23,8 +24,8 @@ export function SignIn() {
       if (outcome === 'done') return await recognise();
       const isFirst = outcome === 'code' && !needsCode.value;
       needsCode.value = outcome === 'code' || needsCode.value;
-      if (outcome === 'refused') refused.value = 'This name and password are not accepted.';
-      else if (!isFirst) refused.value = 'This code is wrong or was used. Wait for the next one.';
+      if (outcome === 'refused') refused.value = t.thisNameAndPasswordAreNot;
+      else if (!isFirst) refused.value = t.thisCodeIsWrongOrWas;
     } catch (error) {
       refused.value = refusalOf(error).sentence;
     } finally {
@@ -41,14 +42,10 @@ export function SignIn() {
           void send();
         }}
       >
-        <h1>Holdfast</h1>
-        <p class="soft">
-          {hasEnded.value
-            ? 'The session has ended. Sign in again to go on where you were.'
-            : `Sign in to ${location.host}. The first password of root was printed when Holdfast started for the first time.`}
-        </p>
+        <h1>{t.holdfast}</h1>
+        <p class="soft">{hasEnded.value ? t.theSessionHasEndedSignIn : t.signInToTheFirstPassword(location.host)}</p>
         <div class="field">
-          <label for="user">Account</label>
+          <label for="user">{t.account}</label>
           <input
             id="user"
             autocomplete="username"
@@ -57,7 +54,7 @@ export function SignIn() {
           />
         </div>
         <div class="field">
-          <label for="password">Password</label>
+          <label for="password">{t.password}</label>
           <input
             id="password"
             type="password"
@@ -69,7 +66,7 @@ export function SignIn() {
         </div>
         {needsCode.value && (
           <div class="field">
-            <label for="code">Code of the second factor</label>
+            <label for="code">{t.codeOfTheSecondFactor}</label>
             <input
               id="code"
               inputMode="numeric"
@@ -78,14 +75,14 @@ export function SignIn() {
               value={code.value}
               onInput={(event) => (code.value = event.currentTarget.value)}
             />
-            <p class="help">Six digits of your authenticator program, or a recovery code.</p>
+            <p class="help">{t.sixDigitsOfYourAuthenticatorProgram}</p>
           </div>
         )}
         <p class="err" role="alert">
           {refused.value}
         </p>
         <button type="submit" class="primary" disabled={isBusy.value || user.value === '' || password.value === ''}>
-          {isBusy.value ? 'Signing in …' : 'Sign in'}
+          {isBusy.value ? t.signingIn : t.signIn}
         </button>
       </form>
     </main>

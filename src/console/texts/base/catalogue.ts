@@ -1,0 +1,9 @@
+export const overview = 'Overview';
+export const storage = 'Storage';
+export const sharing = 'Sharing';
+export const block = 'Block';
+export const protection = 'Protection';
+export const accountsAndDirectory = 'Accounts and directory';
+export const network = 'Network';
+export const system = 'System';
+export const activity = 'Activity';

@@ -1,0 +1,1 @@
+export const changeWasTakenBack = (number: string | number) => `Change ${number} was taken back.`;

@@ -1,0 +1,1 @@
+export const theApplianceDoesNotAnswer = 'The appliance does not answer.';

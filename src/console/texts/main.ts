@@ -1,0 +1,1 @@
+export const askingTheAppliance = 'Asking the appliance …';

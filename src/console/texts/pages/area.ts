@@ -1,0 +1,11 @@
+export const aDiskForAClient = 'A disk for a client';
+export const replicateToAnotherMachine = 'Replicate to another machine';
+export const joinADomain = 'Join a domain';
+export const newCertificate = 'New certificate';
+export const nothingIsHere = 'Nothing is here';
+export const theFirstHour = 'The first hour';
+export const whatThereIs = 'what there is';
+export const lists = 'Lists';
+export const settings = 'Settings';
+export const actions = 'Actions';
+export const moveFromAnOldAppliance = 'Move from an old appliance';

@@ -1,0 +1,27 @@
+import { type Piece, say } from '../say.ts';
+
+export const thereIsNoDataset = (name: string | number) => `There is no dataset ${name}.`;
+export const theDataset = 'the dataset';
+export const notMounted = 'not mounted';
+export const mountedAt = (mountpoint: string | number) => `mounted at ${mountpoint}`;
+export const snapshots = 'Snapshots';
+export const removeDots = 'Remove…';
+export const changeDots = 'Change…';
+export const datasetsBelow = 'Datasets below';
+export const data = 'Data';
+export const reserved = 'Reserved';
+export const free = 'Free';
+export const space = 'Space';
+export const quota = (quota: string | number) => `quota ${quota}`;
+export const noQuota = 'no quota';
+export const properties = 'Properties';
+export const itsOwnAndThoseOfThe = 'its own, and those of the dataset above';
+export const propertiesOf = (name: string | number) => `Properties of ${name}`;
+export const property = 'Property';
+export const value = 'Value';
+export const from = 'From';
+export const change = 'Change';
+export const setHere = 'set here';
+export const defaultIt = 'default';
+export const fromOfOrigin = (origin: Piece) => say`from ${origin}`;
+export const changeOfTitle = (title: string | number) => `Change ${title}`;

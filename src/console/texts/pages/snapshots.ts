@@ -1,0 +1,22 @@
+export const snapshots = 'Snapshots';
+export const moreThan = 'more than ';
+export const snapshot = 'snapshot';
+export const newSnapshot = 'New snapshot';
+export const filterByName = 'Filter by name';
+export const theSnapshots = 'the snapshots';
+export const thereIsNoSnapshotHereYet = 'There is no snapshot here yet.';
+export const noSnapshotHasThisName = 'No snapshot has this name.';
+export const snapshot2 = 'Snapshot';
+export const dataset = 'Dataset';
+export const ownSpace = 'Own space';
+export const refersTo = 'Refers to';
+export const allDatasets = 'All datasets';
+export const noSnapshotChosen = 'No snapshot chosen';
+export const chooseOneToGetFilesBack =
+  'Choose one to get files back from it, to compare it or to remove it. The arrow keys lead from one to the next.';
+export const freedWhenItIsRemoved = 'Freed when it is removed';
+export const itIsTheNewestOneOf = 'It is the newest one of its dataset.';
+export const filesDots = 'Files…';
+export const compareDots = 'Compare…';
+export const restoreAllDots = 'Restore all…';
+export const removeDots = 'Remove…';

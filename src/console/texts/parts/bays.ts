@@ -1,0 +1,33 @@
+import { type Piece, say } from '../say.ts';
+
+export const disks = 'Disks';
+export const byTheirGroups = 'by their groups';
+export const noneOfThemMayFail = 'none of them may fail';
+export const anyOfThemMayFail = (bearable: string | number) => `any ${bearable} of them may fail`;
+export const standsIn = 'stands in';
+export const doesNotAnswer = 'does not answer';
+export const pulledOut = 'pulled out';
+export const switchedOff = 'switched off';
+export const spareStandsIn = 'spare, stands in';
+export const bay = (slot: string | number) => `Bay ${slot}`;
+export const noSerialNumber = 'no serial number';
+export const smartReportsThatItIsFailing = 'SMART reports that it is failing';
+export const error = 'error';
+export const replace = (name: string | number) => `Replace ${name}`;
+export const replaceDots = 'Replace…';
+export const aDiskIsBeingFilled = 'A disk is being filled';
+export const theNewDiskIsFilled = 'The new disk is filled';
+export const isSwitchedOff = 'is switched off';
+export const hasFailed = 'has failed';
+export const noSpareStandsInForIt = 'No spare stands in for it: replace it soon.';
+export const theSpareStandsInForIt = (name: string | number) =>
+  `The spare ${name} stands in for it until it is replaced.`;
+export const theDiskThatTakesItsPlace = 'The disk that takes its place is filled';
+export const findOutWhichOneToPull = (machineName: Piece) => say`Find out which one to pull: ${machineName}.`;
+export const pullItAndPutInA = 'Pull it and put in a disk that is at least as large.';
+export const startTheReplacementHereThePool = 'Start the replacement here: the pool fills the new disk.';
+export const replaceOfName = (name: Piece) => say`Replace ${name}…`;
+export const serialNumber = (part: string | number) => `serial number ${part}`;
+export const aDiskIsFilled = 'A disk is filled';
+export const allDataIsRead = 'All data is read';
+export const unknown = 'unknown';

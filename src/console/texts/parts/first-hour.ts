@@ -1,0 +1,15 @@
+export const password = 'Password';
+export const pool = 'Pool';
+export const dataset = 'Dataset';
+export const account = 'Account';
+export const share = 'Share';
+export const snapshots = 'Snapshots';
+export const address = 'Address';
+export const windows = 'Windows';
+export const aTerminalWithTheNFSClient = 'A terminal, with the NFS client of Windows';
+export const finderGoConnectToServer = 'Finder, Go, Connect to Server';
+export const linux = 'Linux';
+export const aTerminalAsRoot = 'A terminal, as root';
+export const explorerAddressLine = 'Explorer, address line';
+export const fileManagerAddressLine = 'File manager, address line';
+export const aTerminal = 'A terminal';

@@ -1,0 +1,2 @@
+export const choose = (ofIt: string | number) => `Choose: ${ofIt}`;
+export const chooseDots = 'Choose…';

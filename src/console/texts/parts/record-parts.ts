@@ -1,0 +1,1 @@
+export const whatElseCanBeDone = 'What else can be done';

@@ -1,0 +1,3 @@
+export const theApplianceWorks = 'The appliance works …';
+export const fields = 'Fields';
+export const preview = 'Preview';

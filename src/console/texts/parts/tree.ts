@@ -1,0 +1,18 @@
+export const datasetsBelow = 'datasets below';
+export const data = (data: string | number) => `${data} data`;
+export const snapshots = (snapshots: string | number) => `${snapshots} snapshots`;
+export const below = (below: string | number) => `${below} below`;
+export const reserved = (reserved: string | number) => `${reserved} reserved`;
+export const ofIt = (quota: string | number) => `, of ${quota}`;
+export const filterTheDatasetsOf = (pool: string | number) => `Filter the datasets of ${pool}`;
+export const filterByName = 'Filter by name';
+export const dataset = 'dataset';
+export const datasetsOf = (pool: string | number) => `Datasets of ${pool}`;
+export const name = 'Name';
+export const space = 'Space';
+export const used = 'Used';
+export const quota = 'Quota';
+export const free = 'Free';
+export const mountedAt = 'Mounted at';
+export const belowOfName = (name: string | number) => `Below ${name}`;
+export const aZvol = 'a zvol';
