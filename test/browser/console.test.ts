@@ -7,7 +7,7 @@ import { findings, inAllModes, picture, signIn, visit, visited } from '../suppor
 import { oldDatabase } from '../support/old-appliance.ts';
 
 const world = await visited();
-const { box, files } = world;
+const { box } = world;
 after(() => world[Symbol.asyncDispose]());
 
 const pages: Readonly<Record<string, string>> = {
@@ -47,25 +47,6 @@ test('axe finds nothing on any page, in light and dark, and the pages fit into 3
   }
   assert.deepEqual(wrong, []);
   assert.deepEqual(world.mishaps, []);
-});
-
-test('the first load is at most 40 kB of script and style, and no page adds more than 15 kB', async () => {
-  const loaded = new Set<string>();
-  const page = await world.open();
-  page.on('response', (answer) => void loaded.add(new URL(answer.url()).pathname));
-  await page.reload();
-  await signIn(page, rootPassword);
-  await page.getByRole('heading', { name: 'Pools' }).waitFor();
-  const sizeOf = (paths: Iterable<string>) =>
-    [...paths].reduce((sum, path) => sum + (files.get(path)?.gzip.length ?? 0), 0);
-  const first = sizeOf(loaded);
-  assert.ok(first > 5000 && first <= 40 * 1024, `${first} bytes`);
-  for (const [name, address] of Object.entries(pages)) {
-    const before = new Set(loaded);
-    await visit(page, address);
-    const more = sizeOf([...loaded].filter((path) => !before.has(path)));
-    assert.ok(more <= 15 * 1024, `${name}: ${more} bytes`);
-  }
 });
 
 test('a wrong password is refused with a sentence, and the end of a session is noticed', async () => {

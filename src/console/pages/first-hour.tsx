@@ -22,7 +22,6 @@ import {
   topics,
 } from '../parts/first-hour.ts';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
-import { PoolMaker } from '../parts/pool-maker.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { initialValues } from '../parts/values.ts';
 import * as t from '../texts/pages/first-hour.ts';
@@ -89,7 +88,7 @@ function Walk({ now, step }: { now: FirstHour; step: StageName }) {
       ) : (
         <>
           {step === 'password' && <Password {...props} />}
-          {step === 'pool' && <PoolMaker done={props.next} beside={props.skip} />}
+          {step === 'pool' && <Pool {...props} />}
           {step === 'dataset' && <Dataset {...props} />}
           {step === 'account' && <NewAccount {...props} />}
           {step === 'share' && <Share {...props} />}
@@ -98,6 +97,17 @@ function Walk({ now, step }: { now: FirstHour; step: StageName }) {
         </>
       )}
     </>
+  );
+}
+
+/** The pool maker is as large as all other steps together: it is loaded when its step is opened. */
+function Pool({ next, skip }: StepProps) {
+  const maker = useLive('the pool maker', [], () => import('../parts/pool-maker.tsx'));
+  const Maker = maker.value?.PoolMaker;
+  return Maker === undefined ? (
+    <Waiting refused={maker.refused} what={t.theForm} />
+  ) : (
+    <Maker done={next} beside={skip} />
   );
 }
 
