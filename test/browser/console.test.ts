@@ -78,7 +78,8 @@ async function shares(): Promise<readonly string[]> {
 test('a share is made: its mistake stands under its field, the preview shows the file, and Undo takes it back', async () => {
   const page = await world.signedIn();
   await visit(page, pages['sharing'] ?? '');
-  await page.getByRole('link', { name: 'New SMB share' }).click();
+  await page.getByRole('link', { name: 'CIFS shares' }).click();
+  await page.getByRole('link', { name: 'New CIFS share' }).click();
   const folder = page.getByLabel('Folder · required');
   await folder.fill('/nowhere');
   await page.getByRole('button', { name: 'Preview' }).click();

@@ -202,7 +202,7 @@ const chosen: ReadonlySet<string> = new Set([
 const ownOperations: ReadonlySet<string> = new Set([
   ...['restoreConfig', 'takeOver', 'healSubsystem', 'setDriftPolicy', 'installPlugin', 'enablePlugin'],
   ...['createKey', 'updateKey', 'removeKey', 'createPerson', 'abortJob', 'sendTestMail', 'createToken'],
-  'renewAcmeCertificate',
+  ...['renewAcmeCertificate', 'restoreFromSnapshot'],
 ]);
 
 interface Preparation {

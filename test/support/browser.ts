@@ -139,6 +139,7 @@ export async function inAllModes(page: Page, name: string): Promise<readonly str
     for (const one of await findings(page)) wrong.push(`${name}, ${colorScheme}: ${one}`);
     await picture(page, `${name}-${colorScheme}`);
   }
+  await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize({ width: 320, height: 640 });
   const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
   if (width > 320) wrong.push(`${name} is ${width} px wide at 320 px`);

@@ -50,7 +50,9 @@ export function when(at: string, now: number): string {
 
 export const exactly = (at: string): string => whole.format(new Date(at));
 
-export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+/** A title at the beginning of a line. A name such as iSCSI stays as it is. */
+export const capital = (text: string): string =>
+  /^[a-z][A-Z]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A value in a table. */
 export function shown(value: unknown, widget: string | null): string {

@@ -83,11 +83,6 @@ export default function SharingPage() {
       <div class="row top">
         <h1>{t.sharing}</h1>
         <span class="grow" />
-        {protocols.map(({ path, title }) => (
-          <a key={path} class="btn" href={link('sharing', 'record', { of: path, new: '1' })}>
-            {t.newShare(title)}
-          </a>
-        ))}
         <a class="btn primary" href={link('sharing', 'new-share')}>
           {t.shareAFolder}
         </a>
