@@ -1,6 +1,6 @@
 import { copyFile, cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { catalogue, management } from '../src/areas/index.ts';
 import { vocabularyOf } from '../src/engine/declare/vocabulary.ts';
 import { pageAssets } from '../src/http/documentation.ts';
@@ -12,6 +12,60 @@ export const withRequire =
 
 /** The project's folder. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * Packages that a start does not need, or not before the first answer. The bundle evaluates them when a value of them is
+ * first used.
+ */
+const late: readonly string[] = [
+  '@peculiar/asn1-csr',
+  '@peculiar/asn1-schema',
+  '@peculiar/asn1-x509',
+  'diff',
+  'nodemailer',
+  'qrcode-generator',
+  'yaml',
+];
+
+/**
+ * esbuild reads an imported name where it is used, as a property of its module. So a module whose properties load a
+ * package when they are read loads it late, and the sources import it as usual.
+ */
+const lateLoading: Plugin = {
+  name: 'late loading',
+  setup({ onResolve, onLoad, resolve }) {
+    onResolve({ filter: new RegExp(`^(?:${late.join('|')})$`) }, ({ path, kind, importer }) =>
+      kind === 'import-statement' && importer.startsWith(`${root}src/`) ? { path, namespace: 'late' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'late' }, async ({ path }) => {
+      const resolved = await resolve(path, { kind: 'import-statement', resolveDir: root });
+      const names = Object.keys(await import(path)).filter(
+        (name) => name !== 'module.exports' && name !== '__esModule',
+      );
+      const load = `require(${JSON.stringify(resolved.path)})`;
+      const properties = names.map(
+        (name) => `get ${JSON.stringify(name)}() { return ${load}[${JSON.stringify(name)}]; }`,
+      );
+      return { contents: `module.exports = { __esModule: true, ${properties.join(', ')} };`, resolveDir: root };
+    });
+  },
+};
+
+/**
+ * An `import` of node:http makes Node read all its names, one of which loads Node's WebSocket client: 30 ms and 6 MB that
+ * nothing here uses. `getBuiltinModule` reads no name.
+ */
+const withoutWebSocket: Plugin = {
+  name: 'without WebSocket',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:http$/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'builtin' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
 
 /**
  * Writes the daemon, its worker and its helper into a folder, with the parts that they share and the files of the
@@ -55,6 +109,7 @@ export async function bundle(folder: string, more: Readonly<Record<string, strin
     legalComments: 'none',
     // The package finds its native part next to its own files.
     external: ['better-sqlite3'],
+    plugins: [lateLoading, withoutWebSocket],
     banner: { js: withRequire },
     logLevel: 'warning',
   });
