@@ -1,8 +1,11 @@
 import { parentPort } from 'node:worker_threads';
-import { encrypt, verify } from 'unixcrypt';
 import type { Question, Reply } from './passwords.ts';
+import { completed, hashedPassword, isPassword } from './sha-crypt.ts';
 
 parentPort?.on('message', (question: Question) => {
-  const answer = 'hash' in question ? encrypt(question.hash) : verify(question.verify, question.against);
+  const answer =
+    'hash' in question
+      ? completed(hashedPassword(question.hash))
+      : completed(isPassword(question.verify, question.against));
   parentPort?.postMessage({ id: question.id, answer } satisfies Reply);
 });
