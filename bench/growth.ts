@@ -17,6 +17,7 @@ import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
 import { withPorts } from '../test/support/ports.ts';
 import { password } from './processes.ts';
+import { send } from './send.ts';
 import { shareOf } from './shares.ts';
 
 const { values } = parseArgs({
@@ -45,7 +46,6 @@ const many: Size = {
 const repeats = 5;
 /** Milliseconds after an answer during which work in the background is counted too. */
 const background = 500;
-const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 interface Cost {
@@ -117,9 +117,12 @@ function counted(host: Host, counts: Map<string, number>): Host {
 /** The snapshots are written into the state of the virtual host: creating them one by one would take minutes. */
 async function furnish(state: string, { datasets, shares, snapshots }: Size): Promise<void> {
   const app = await open(state, new Map());
-  await send(app, 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
-  await send(app, 'services/services/cifs/', { srv_enable: true }, 'PUT');
-  await send(app, 'storage/volume/tank/datasets/', { name: 'd0' });
+  await send(app, 'POST', 'storage/volume/', {
+    volume_name: 'tank',
+    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
+  });
+  await send(app, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  await send(app, 'POST', 'storage/volume/tank/datasets/', { name: 'd0' });
   await app.close();
   const path = join(state, 'virtual/zfs.json');
   const memory: unknown = JSON.parse(readFileSync(path, 'utf8'), (_key, value: unknown) => {
@@ -156,18 +159,18 @@ function snapshotsOf(guid: string, count: number) {
 async function costsOf(app: App, counts: Map<string, number>): Promise<ReadonlyMap<string, Cost>> {
   const costs = new Map<string, Cost>();
   for (let n = 0; n < repeats; n += 1) {
-    const kinds: Readonly<Record<string, () => Promise<void>>> = {
-      dataset: () => send(app, 'storage/volume/tank/datasets/', { name: `new${n}` }),
-      'CIFS share': () => send(app, 'sharing/cifs/', { cifs_path: `/mnt/tank/new${n}`, cifs_name: `new${n}` }),
-      snapshot: () => send(app, 'storage/snapshot/', { dataset: `tank/new${n}`, name: 'one' }),
-      group: () => send(app, 'account/groups/', { bsdgrp_group: `new${n}` }),
+    const kinds: Readonly<Record<string, () => Promise<unknown>>> = {
+      dataset: () => send(app, 'POST', 'storage/volume/tank/datasets/', { name: `new${n}` }),
+      'CIFS share': () => send(app, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/tank/new${n}`, cifs_name: `new${n}` }),
+      snapshot: () => send(app, 'POST', 'storage/snapshot/', { dataset: `tank/new${n}`, name: 'one' }),
+      group: () => send(app, 'POST', 'account/groups/', { bsdgrp_group: `new${n}` }),
     };
     for (const [kind, change] of Object.entries(kinds)) costs.set(kind, await costOf(counts, change));
   }
   return costs;
 }
 
-async function costOf(counts: Map<string, number>, change: () => Promise<void>): Promise<Cost> {
+async function costOf(counts: Map<string, number>, change: () => Promise<unknown>): Promise<Cost> {
   const session = new Session();
   session.connect();
   await session.post('Profiler.enable');
@@ -207,14 +210,4 @@ function read({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   };
   visit(nodes[0]?.id ?? 0, new Set());
   return { milliseconds, functions };
-}
-
-async function send(app: App, path: string, body: object, method: 'POST' | 'PUT' = 'POST'): Promise<void> {
-  const answer = await app.server.inject({
-    method,
-    url: `/api/v1.0/${path}`,
-    headers: { authorization, 'content-type': 'application/json' },
-    payload: JSON.stringify(body),
-  });
-  if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${answer.body}`);
 }

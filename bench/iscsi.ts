@@ -16,11 +16,11 @@ import { isObject } from '../src/lib/json.ts';
 import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
 import { password } from './processes.ts';
+import { send } from './send.ts';
 
 const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [1, 100, 1000, 4000];
 const samples = 40;
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
 const state = mkdtempSync('/var/tmp/holdfast-bench-');
 
 const nameOf = (n: number) => `disk${String(n).padStart(6, '0')}`;
@@ -50,22 +50,15 @@ const app = await buildApp({
   rootPassword: password,
 });
 
-async function send(method: 'POST' | 'PUT', path: string, body: object): Promise<number> {
-  const answer = await app.server.inject({
-    method,
-    url: `/api/v1.0/${path}`,
-    headers: { authorization, 'content-type': 'application/json' },
-    payload: JSON.stringify(body),
-  });
-  if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${answer.body}`);
-  const record: unknown = JSON.parse(answer.body);
+async function idOf(method: 'POST' | 'PUT', path: string, body: object): Promise<number> {
+  const record = await send(app, method, path, body);
   return isObject(record) ? Number(record['id']) : 0;
 }
 
 try {
-  await send('POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
-  await send('POST', 'services/iscsi/portal/', { iscsi_target_portal_ips: ['0.0.0.0:3260'] });
-  await send('PUT', 'services/services/iscsitarget/', { srv_enable: true });
+  await idOf('POST', 'storage/volume/', { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ada0'] }] });
+  await idOf('POST', 'services/iscsi/portal/', { iscsi_target_portal_ips: ['0.0.0.0:3260'] });
+  await idOf('PUT', 'services/services/iscsitarget/', { srv_enable: true });
   let made = 0;
   for (const count of counts) {
     while (made < count) {
@@ -79,10 +72,10 @@ try {
     const times: number[] = [];
     for (let n = 0; n < samples; n += 1) {
       const begun = performance.now();
-      const extent = await send('POST', 'services/iscsi/extent/', extentOf(made));
-      const target = await send('POST', 'services/iscsi/target/', { iscsi_target_name: nameOf(made) });
-      await send('POST', 'services/iscsi/targetgroup/', { iscsi_target: target, iscsi_target_portalgroup: 1 });
-      await send('POST', 'services/iscsi/targettoextent/', { iscsi_target: target, iscsi_extent: extent });
+      const extent = await idOf('POST', 'services/iscsi/extent/', extentOf(made));
+      const target = await idOf('POST', 'services/iscsi/target/', { iscsi_target_name: nameOf(made) });
+      await idOf('POST', 'services/iscsi/targetgroup/', { iscsi_target: target, iscsi_target_portalgroup: 1 });
+      await idOf('POST', 'services/iscsi/targettoextent/', { iscsi_target: target, iscsi_extent: extent });
       times.push(performance.now() - begun);
       made += 1;
     }

@@ -45,10 +45,6 @@ const loads = {
 
 /** Parts of the daemon by the beginning of the source file; the first that fits counts. */
 const parts: readonly (readonly [string, string])[] = [
-  ['node_modules/fastify', 'HTTP framework'],
-  ['node_modules/find-my-way', 'HTTP framework'],
-  ['node_modules/avvio', 'HTTP framework'],
-  ['node_modules/@fastify', 'HTTP framework'],
   ['node_modules/pino', 'log'],
   ['node_modules', 'other packages'],
   ['src/http/authenticator', 'authentication'],

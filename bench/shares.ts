@@ -9,6 +9,7 @@ import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
 import { password } from './processes.ts';
+import { send } from './send.ts';
 
 const context = { actor: 'bench', request: 'shares' };
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -64,11 +65,11 @@ export async function makeShares(state: string, count: number, protocol: Protoco
   });
   try {
     const names = (await host.disks.list()).map(({ name }) => name);
-    await inject(app, 'POST', 'storage/volume/', {
+    await send(app, 'POST', 'storage/volume/', {
       volume_name: 'tank',
       layout: [{ vdevtype: 'raidz', disks: names }],
     });
-    await inject(app, 'PUT', `services/services/${protocol}/`, { srv_enable: true });
+    await send(app, 'PUT', `services/services/${protocol}/`, { srv_enable: true });
     for (let first = 0; first < count; first += perChange) {
       await app.engine.change(`create shares from ${first} on`, context, (draft) => {
         for (let index = first; index < Math.min(first + perChange, count); index += 1)
@@ -78,20 +79,4 @@ export async function makeShares(state: string, count: number, protocol: Protoco
   } finally {
     await app.close();
   }
-}
-
-async function inject(
-  { server }: Awaited<ReturnType<typeof buildApp>>,
-  method: 'POST' | 'PUT',
-  path: string,
-  body: object,
-): Promise<void> {
-  const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
-  const answer = await server.inject({
-    method,
-    url: `/api/v1.0/${path}`,
-    headers: { authorization, 'content-type': 'application/json' },
-    payload: JSON.stringify(body),
-  });
-  if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${answer.body}`);
 }

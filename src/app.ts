@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import { newSmbHash } from './areas/account/hashes.ts';
 import { user } from './areas/account/users.ts';
 import { binSettingsOf } from './areas/bin/bin-entry.ts';
@@ -33,7 +32,7 @@ import { memoryProblems } from './areas/system/memory-problems.ts';
 import { NotificationIntake } from './areas/system/notification-intake.ts';
 import { endpointsOf, systemSettings } from './areas/system/settings.ts';
 import { Deliveries } from './areas/webhooks/deliveries.ts';
-import { byDaemon } from './engine/change/request.ts';
+import { byDaemon, type Principal } from './engine/change/request.ts';
 import { refused } from './engine/declare/errors.ts';
 import type { Profile, Resource } from './engine/declare/resource.ts';
 import { machineZone } from './engine/declare/schedule.ts';
@@ -48,7 +47,7 @@ import { Connections } from './http/connections.ts';
 import { type ConsoleFiles, noConsole } from './http/console.ts';
 import { type Limits, limits } from './http/limits.ts';
 import { LoginBudget, loginProblems } from './http/login-budget.ts';
-import { buildServer } from './http/server.ts';
+import { buildServer, type HttpServer } from './http/server.ts';
 import { Sessions } from './http/sessions.ts';
 import { Distribution } from './lib/distribution.ts';
 import { exposition } from './lib/exposition.ts';
@@ -106,7 +105,7 @@ export interface AppParts {
 }
 
 export interface App {
-  readonly server: FastifyInstance;
+  readonly server: HttpServer;
   readonly engine: Engine;
   /** The generated password, to be shown once. */
   readonly newPassword: string | undefined;
@@ -212,6 +211,14 @@ export async function openApp(parts: AppParts): Promise<App> {
     (name, password) => host.accounts.directoryAccepts(name, password),
   );
   const secondFactors = new SecondFactors(engine, () => engine.world.view.only(networkSettings).gc_hostname);
+  /** The administrator as each request needs it; made again when the record has changed. */
+  let ofRecord: { readonly record: object; readonly account: Account & { readonly id: number } } | undefined;
+  const administrator = (record: NonNullable<ReturnType<typeof root>>) => {
+    if (ofRecord?.record === record) return ofRecord.account;
+    const account = { id: record.id, ...ofRoot(record.bsdusr_username, record.bsdusr_unixhash) };
+    ofRecord = { record, account };
+    return account;
+  };
   const accountOf = (name: string): Account | undefined => {
     if (first !== undefined && name === 'root') return ofRoot(name, first.unix);
     const record = root();
@@ -220,9 +227,9 @@ export async function openApp(parts: AppParts): Promise<App> {
         ? people.account(name)
         : record.bsdusr_locked
           ? undefined
-          : { id: record.id, ...ofRoot(name, record.bsdusr_unixhash) };
+          : administrator(record);
     const factor = account?.id === undefined ? undefined : secondFactors.factorOf(account.id);
-    return account && { ...account, factor };
+    return account && (factor === undefined ? account : { ...account, factor });
   };
   const ofAdministrator = new WeakSet<Socket>();
   const sessions = new Sessions(accountOf, now);
@@ -350,8 +357,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       audit.append({ at: new Date(now()).toISOString(), ...entry, ...(revision !== undefined && { revision }) });
     },
   });
-  await server.ready();
-  answer = (request, response) => server.routing(request, response);
+  answer = server.answer;
   return {
     server,
     engine,
@@ -363,7 +369,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     history,
     channels,
     localServer() {
-      const local = createServer((request, response) => server.routing(request, response));
+      const local = createServer(server.answer);
       local.on('connection', (socket) => {
         ofAdministrator.add(socket);
         shown.set(socket, performance.now());
@@ -418,7 +424,8 @@ const runsToRead = 200;
 
 /** The password of root may be shorter than others, because it was set by an earlier version. */
 function ofRoot(name: string, hash: string): Account {
-  return { hash, least: 0, admit: () => ({ name, id: 'root', credential: { kind: 'password' } }) };
+  const principal: Principal = Object.freeze({ name, id: 'root', credential: { kind: 'password' } as const });
+  return { hash, least: 0, admit: () => principal };
 }
 
 /**

@@ -2,7 +2,15 @@ import type { Act } from '../engine/declare/access.ts';
 import type { Engine } from '../engine/engine.ts';
 import { isKeptResource } from '../engine/engine.ts';
 import { isObject } from '../lib/json.ts';
-import { type ManagementRoute, type Match, type Method, type Operation, plainPath, type Router } from './routes.ts';
+import {
+  type Endpoint,
+  type ManagementRoute,
+  type Match,
+  type Method,
+  type Operation,
+  plainPath,
+  type Router,
+} from './routes.ts';
 
 /**
  * What a request would do. `open` is what every principal may ask for, such as the description of the API; undefined is
@@ -45,12 +53,11 @@ export class Acts {
     this.#roots = roots;
   }
 
-  /** By the address that the server has routed a request to. What is unknown counts as the most guarded there is. */
-  routed(address: string | undefined, method: Method | undefined, path: string): Intent {
-    if (address !== undefined && openAddresses.has(address)) return 'open';
-    if (address === '/metrics') return readMetrics;
-    if (address !== '/*' && address !== `${this.#roots.management}/*`) return download;
-    return this.#asked(method, plainPath(path));
+  /** By what answers a request. What is unknown counts as the most guarded there is. */
+  routed(endpoint: Endpoint, method: Method | undefined, plain: string | undefined): Intent {
+    if (endpoint.kind !== 'own') return this.#asked(method, plain);
+    if (openAddresses.has(endpoint.address)) return 'open';
+    return endpoint.address === '/metrics' ? readMetrics : download;
   }
 
   /** By method and path alone; the path may leave out the root of the document's API. */

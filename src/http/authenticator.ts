@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Principal } from '../engine/change/request.ts';
 import { ChecksBusy, longestPassword, type Passwords } from '../engine/passwords.ts';
 import { messageOf, quote } from '../lib/text.ts';
-import { connectionOf } from './client-connection.ts';
+import { clientConnection } from './client-connection.ts';
 import { LoginBudget, type Source, sourceOf } from './login-budget.ts';
 import { type RefusedLogin, RefusedLogins } from './refused-logins.ts';
 import { pathOf } from './routes.ts';
@@ -174,7 +174,7 @@ export class Authenticator {
     name: string,
     message: IncomingMessage,
   ): Principal | Refusal | Promise<Principal | Refusal> {
-    const admitted = account.admit(connectionOf(message.socket).remote);
+    const admitted = account.admit(clientConnection(message.socket).remote);
     if (typeof admitted === 'string') return { retryAfter: undefined, message: admitted };
     if (account.factor === undefined) return admitted;
     if (!isLogin(message))
@@ -196,7 +196,7 @@ export class Authenticator {
     { admitted, name, factor, code }: { admitted: Principal; name: string; factor: Factor; code: string },
     { socket }: IncomingMessage,
   ): Promise<Principal | Refusal> {
-    const connection = connectionOf(socket);
+    const connection = clientConnection(socket);
     const source = sourceOf(connection);
     const login = { account: name, address: connection.remote, source };
     const seconds = Math.max(this.#budget.wait(source, name), Math.ceil(factor.wait() / 1000));
@@ -218,7 +218,7 @@ export class Authenticator {
 
   /** Admits a key. Refused ones are not counted as guesses: 256 random bits cannot be guessed. */
   #admitKey(token: string, user: string | undefined, socket: Socket, isToken = false): Principal | Refusal {
-    const address = connectionOf(socket).remote;
+    const address = clientConnection(socket).remote;
     const found = isToken ? this.#keys?.admit({ token, user, address }) : undefined;
     if (typeof found === 'object') return found;
     this.#refused.note({ address, account: (user ?? 'key').slice(0, longestShown), reason: 'wrong credential' });
@@ -233,7 +233,7 @@ export class Authenticator {
     const isPairing = method === 'POST' && pathOf(url) === tokenPath;
     if (until > this.#now() && isPairing) return replicationToken;
     this.#refused.note({
-      address: connectionOf(socket).remote,
+      address: clientConnection(socket).remote,
       account: 'replication token',
       reason: 'wrong credential',
     });
@@ -246,7 +246,7 @@ export class Authenticator {
     message: IncomingMessage,
   ): Refusal | Promise<Principal | Refusal> {
     const { socket } = message;
-    const connection = connectionOf(socket);
+    const connection = clientConnection(socket);
     const source = sourceOf(connection);
     const login = { account: credentials.name.slice(0, longestShown), address: connection.remote, source };
     const account = this.#accountOf(credentials.name);

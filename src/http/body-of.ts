@@ -1,6 +1,6 @@
-import type { FastifyRequest } from 'fastify';
 import type { Answer } from './answer.ts';
 import { readBody, typeProblem } from './body.ts';
+import type { Exchange } from './exchange.ts';
 import { bodyLimit } from './limits.ts';
 import { type Method, pathOf } from './routes.ts';
 
@@ -15,10 +15,9 @@ export class AnswerError extends Error {
 }
 
 /** The parsed JSON body of a request; `{}` when it is empty and not needed. */
-export function bodyOf(request: FastifyRequest, needed: boolean): unknown {
-  const raw = Buffer.isBuffer(request.body) ? request.body : undefined;
+export function bodyOf({ body: raw, headers, url }: Exchange, needed: boolean): unknown {
   if (!needed && (raw === undefined || raw.length === 0)) return {};
-  const body = readBody(raw, request.headers['content-type'], bodyLimit(pathOf(request.url)).values);
+  const body = readBody(raw, headers['content-type'], bodyLimit(pathOf(url)).values);
   if (!body.ok) throw new AnswerError(body.answer);
   return body.value;
 }
@@ -28,11 +27,8 @@ export function bodyOf(request: FastifyRequest, needed: boolean): unknown {
  * other kind of body, so this stops forged requests of web pages. With GET and DELETE any body is accepted, because
  * existing clients send them (clients-need H4).
  */
-export function refuseOtherTypes(request: FastifyRequest, method: Method | undefined): void {
+export function refuseOtherTypes({ body, headers }: Exchange, method: Method | undefined): void {
   if (method !== 'POST' && method !== 'PUT') return;
-  const problem = typeProblem(
-    Buffer.isBuffer(request.body) ? request.body : undefined,
-    request.headers['content-type'],
-  );
+  const problem = typeProblem(body, headers['content-type']);
   if (problem !== undefined) throw new AnswerError(problem);
 }

@@ -1,18 +1,20 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { FastifyRequest } from 'fastify';
 import type { ClientConnection } from '../engine/change/confirm.ts';
 
-/** The local and remote address of the connection that carries a request. */
-export function clientConnectionOf({ raw: { socket } }: FastifyRequest): ClientConnection {
-  return connectionOf(socket);
-}
+const known = new WeakMap<Socket, ClientConnection>();
 
-export function connectionOf(socket: Socket): ClientConnection {
+/** The local and remote address of a connection. They do not change while it is open. */
+export function clientConnection(socket: Socket): ClientConnection {
+  const found = known.get(socket);
+  if (found !== undefined) return found;
   // A dual-stack socket reports IPv4 addresses as IPv4-mapped IPv6 addresses.
   const plain = (address: string | undefined) => (address ?? '').replace(/^::ffff:/i, '');
-  return {
+  const connection = Object.freeze({
     ...{ local: plain(socket.localAddress), port: socket.localPort ?? 0, remote: plain(socket.remoteAddress) },
     isSecure: socket instanceof TLSSocket,
-  };
+  });
+  // A connection that has ended has no addresses any more.
+  if (socket.remoteAddress !== undefined) known.set(socket, connection);
+  return connection;
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { connectionOf } from './client-connection.ts';
+import { clientConnection } from './client-connection.ts';
 import { sourceOf } from './login-budget.ts';
 
 /**
@@ -30,7 +30,7 @@ export class Connections {
     const [oldest] = this.#unproven;
     if (oldest !== undefined && oldest !== socket) this.#end(oldest);
     else if (this.#open.size > 2 * this.#most) this.#end(socket);
-    else if (!sourceOf(connectionOf(socket)).isLocal) this.#refused.add(socket);
+    else if (!sourceOf(clientConnection(socket)).isLocal) this.#refused.add(socket);
   }
 
   #end(socket: Socket): void {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingHttpHeaders } from 'node:http';
 import { contentPolicy } from './documentation.ts';
+import type { Exchange, Sent } from './exchange.ts';
 
 /** A file of the console, in memory and compressed. */
 export interface ConsoleFile {
@@ -66,24 +67,23 @@ export function consoleFile(name: string, content: Pick<ConsoleFile, 'plain' | '
  * The file that a request asks for. The page and its scripts are the same for everybody and have no data, so that they need
  * no credential: a browser gets them before the sign-in.
  */
-export function consoleFileOf(files: ConsoleFiles, { method, url }: FastifyRequest): ConsoleFile | undefined {
-  if (method !== 'GET' && method !== 'HEAD') return undefined;
-  const mark = url.indexOf('?');
-  return files.get(mark === -1 ? url : url.slice(0, mark));
+export function consoleFileOf(files: ConsoleFiles, { method, path }: Exchange): ConsoleFile | undefined {
+  return method === 'GET' || method === 'HEAD' ? files.get(path) : undefined;
 }
 
-export function sendConsoleFile(file: ConsoleFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function consoleAnswer(file: ConsoleFile, request: IncomingHttpHeaders): Sent {
   const { type, etag, isImmutable } = file;
-  reply.headers({
+  const headers = {
     etag,
     vary: 'Accept-Encoding',
     'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
     'content-security-policy': contentPolicy,
     'referrer-policy': 'no-referrer',
-  });
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-  const accepted = String(request.headers['accept-encoding'] ?? '');
-  if (/\bbr\b/.test(accepted)) return reply.header('content-encoding', 'br').type(type).send(file.brotli);
-  if (/\bgzip\b/.test(accepted)) return reply.header('content-encoding', 'gzip').type(type).send(file.gzip);
-  return reply.type(type).send(file.plain);
+  };
+  if (request['if-none-match'] === etag) return { status: 304, headers };
+  const accepted = String(request['accept-encoding'] ?? '');
+  const encoding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+  if (encoding === undefined) return { status: 200, headers, type, body: file.plain };
+  const body = encoding === 'br' ? file.brotli : file.gzip;
+  return { status: 200, headers: { ...headers, 'content-encoding': encoding }, type, body };
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
 import { IssueList, missing, refused } from '../engine/declare/errors.ts';
 import { listWithout, readSelection, type Selection } from '../engine/declare/listing.ts';
 import {
@@ -17,6 +17,7 @@ import { isObject, sortedJsonPieces } from '../lib/json.ts';
 import { collected } from '../lib/slices.ts';
 import { quote } from '../lib/text.ts';
 import { type Answer, jsonText, nothing } from './answer.ts';
+import type { Exchange } from './exchange.ts';
 import { acceptsLines, listed } from './listing.ts';
 import { queryOf } from './query.ts';
 
@@ -34,8 +35,7 @@ export interface ManagementRequest {
 
 /** One authenticated request for the management interface. */
 export interface ManagementCall extends ManagementRequest {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly exchange: Exchange;
   /** Whether the credential of the request is still accepted. */
   isAdmitted(): Promise<boolean>;
 }
@@ -51,7 +51,7 @@ export class ManagementController {
   readonly #services: Services;
   readonly #secrets: Secrets;
   /** Open event streams. */
-  readonly #streams = new Set<FastifyReply['raw']>();
+  readonly #streams = new Set<ServerResponse>();
 
   constructor(services: Services, secrets: Secrets) {
     this.#services = services;
@@ -64,7 +64,7 @@ export class ManagementController {
     const result = await this.#run(call, this.#services.engine.operations(contextOf(call)));
     if (result instanceof EventStream) return this.#stream(result, call);
     if (selection !== undefined && isList(result)) return this.#listed(result, selection, call);
-    if (result instanceof Negotiated) return negotiated(result, operation.status, call.request.headers.accept);
+    if (result instanceof Negotiated) return negotiated(result, operation.status, call.exchange.headers.accept);
     const { value, headers } = result instanceof Headed ? result : { value: result, headers: {} };
     if (operation.answer === 'nothing') return nothing(operation.status, headers);
     return jsonText(operation.status, (await collected(sortedJsonPieces(value, levelsOfAnswers))).join(''), headers);
@@ -105,30 +105,29 @@ export class ManagementController {
     return selection;
   }
 
-  #listed(items: Items, selection: Selection, { operation: { list }, request, context: { access } }: ManagementCall) {
+  #listed(items: Items, selection: Selection, { operation: { list }, exchange, context: { access } }: ManagementCall) {
     if (list === undefined) throw new TypeError('The operation answers no list.');
     return listed({
       items,
       present: (item) => (isObject(item) ? item : { value: item }),
       list,
       selection,
-      address: request.url,
-      asLines: acceptsLines(request.headers.accept),
+      address: exchange.url,
+      asLines: acceptsLines(exchange.headers.accept),
       ...(access?.readsSecrets === false && { opened: this.#secrets.withoutSecrets }),
     });
   }
 
   /** Sends server-sent events, beginning after `Last-Event-ID` if the client sends it, until one of the two ends it. */
-  #stream({ follow }: EventStream, { request, reply, isAdmitted }: ManagementCall): Answer | Promise<Answer> {
+  #stream({ follow }: EventStream, { exchange, isAdmitted }: ManagementCall): Answer | Promise<Answer> {
     const headers = { 'content-type': 'text/event-stream' };
-    if (request.method === 'HEAD') return nothing(200, headers);
-    const last = Number(request.headers['last-event-id']);
-    const { raw } = reply.hijack();
-    raw.writeHead(200, {
+    if (exchange.method === 'HEAD') return nothing(200, headers);
+    const last = Number(exchange.headers['last-event-id']);
+    const raw = exchange.takeOver(200, {
       ...headers,
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
-      'x-request-id': request.id,
+      'x-request-id': exchange.id,
     });
     const send = ({ number, name, data }: StreamedEvent) =>
       raw.write(`id: ${number}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);

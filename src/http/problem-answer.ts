@@ -1,7 +1,7 @@
-import type { FastifyRequest } from 'fastify';
 import { type ErrorCode, errorCodes, type Help } from '../engine/declare/error-codes.ts';
 import { isObject } from '../lib/json.ts';
 import { type Answer, json } from './answer.ts';
+import type { Exchange } from './exchange.ts';
 
 export const problemType = 'application/problem+json';
 
@@ -19,12 +19,12 @@ export function refusal(
 }
 
 /** Whether errors are answered as problems: always in our own interface, otherwise if the client names the type. */
-export function acceptsProblem({ url, headers }: FastifyRequest, ownRoot: string): boolean {
+export function acceptsProblem({ url, headers }: Pick<Exchange, 'url' | 'headers' | 'id'>, ownRoot: string): boolean {
   return url.startsWith(`${ownRoot}/`) || /(^|,)\s*application\/problem\+json\s*(;|,|$)/i.test(headers.accept ?? '');
 }
 
 /** The same answer as a problem. */
-export function asProblem(answer: Answer, request: FastifyRequest): Answer {
+export function asProblem(answer: Answer, request: Pick<Exchange, 'url' | 'headers' | 'id'>): Answer {
   const { status, headers = {}, body } = answer;
   const problem = answer.problem ?? { code: codeOf(status) };
   const { more, detail = errorCodes[problem.code], ...members } = problem;

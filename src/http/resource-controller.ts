@@ -45,6 +45,8 @@ export interface Call {
   /** Receives the keys of the body that no field reads. */
   readonly ignored: Set<string>;
   readonly context: RequestContext;
+  /** What `context` says about secrets, where it is known without the context. */
+  readonly readsSecrets?: boolean;
   /** What the request is carried out with, instead of the engine's own operations. */
   readonly operations?: Operations;
 }
@@ -75,7 +77,11 @@ interface RequestedChange {
 }
 
 /** Whether the principal may read secrets and raw lines. */
-const readsSecrets = ({ context: { access } }: Call): boolean => access?.readsSecrets !== false;
+const readsSecrets = (call: Call): boolean => call.readsSecrets ?? call.context.access?.readsSecrets !== false;
+
+/** How many lists are kept, and how many characters they may have. */
+const mostKeptLists = 100;
+const longestKeptList = 32_768;
 
 /** Performs requests: defines once what every verb means for each kind of resource. */
 export class ResourceController {
@@ -88,6 +94,10 @@ export class ResourceController {
   /** The last text of each record and the same without secrets. */
   readonly #openTexts = new WeakMap<object, { readonly of: string; readonly text: string }>();
   readonly #withoutSecrets: (text: string) => string;
+  /** The answers to reads of records that were read before. */
+  readonly #answers = new WeakMap<object, Answer>();
+  /** The lists that were read last, by resource and query. */
+  readonly #lists = new Map<string, { readonly version: number; readonly answer: Answer }>();
 
   readonly #bin: Bin;
 
@@ -194,7 +204,7 @@ export class ResourceController {
       case 'list':
         return this.#list(call, of);
       case 'read':
-        return this.#answer(call, 200, of, this.#find(call, of));
+        return this.#read200(call, of, this.#find(call, of));
       case 'create':
       case 'update':
       case 'remove':
@@ -350,7 +360,22 @@ export class ResourceController {
     return before === undefined ? undefined : of.beforehand?.(sent, operations, before);
   }
 
+  /** Programs and pages ask for the same lists again and again. One that has not changed is answered without making it. */
   #list(call: Call, of: Kept): Answer | Promise<Answer> {
+    if (of.present !== undefined || call.range !== undefined || call.asLines === true || !readsSecrets(call))
+      return this.#madeList(call, of);
+    const key = `${of.path}?${call.query}`;
+    const { version } = this.#engine.table(of);
+    const known = this.#lists.get(key);
+    if (known?.version === version) return known.answer;
+    const answer = this.#madeList(call, of);
+    if (answer instanceof Promise || (answer.body?.length ?? 0) > longestKeptList) return answer;
+    if (this.#lists.size >= mostKeptLists) this.#lists.clear();
+    this.#lists.set(key, { version, answer });
+    return answer;
+  }
+
+  #madeList(call: Call, of: Kept): Answer | Promise<Answer> {
     const page = readPage(
       call.query,
       call.range,
@@ -421,6 +446,16 @@ export class ResourceController {
     const etag = recordTag(this.#engine.digestOf(record), of.present && digestOf(text));
     if (call === undefined || readsSecrets(call)) return jsonText(status, text, { ...headers, etag });
     return { ...jsonText(status, this.#openText(record, text), { ...headers, etag }), isOpen: true };
+  }
+
+  /** The answer to a read. It is made once for each record that shows nothing of the machine. */
+  #read200(call: Call, of: Kept, record: Parameters<NonNullable<Kept['present']>>[0]): Answer {
+    if (of.present !== undefined || !readsSecrets(call)) return this.#answer(call, 200, of, record);
+    const known = this.#answers.get(record);
+    if (known !== undefined) return known;
+    const answer = Object.freeze(this.#answer(call, 200, of, record));
+    this.#answers.set(record, answer);
+    return answer;
   }
 
   #find(call: Call, of: Kept) {

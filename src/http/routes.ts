@@ -25,6 +25,12 @@ export interface Match<R = Route> {
   readonly params: Readonly<Record<string, string>>;
 }
 
+/** What answers a request: a route of one of the interfaces, if there is one, or an address outside of both. */
+export type Endpoint =
+  | { readonly kind: 'documented'; readonly match: Match | undefined }
+  | { readonly kind: 'managed'; readonly match: Match<ManagementRoute> | undefined }
+  | { readonly kind: 'own'; readonly address: string };
+
 /**
  * All routes of the resources, in the order of the resources. Placeholders that may contain slashes are written
  * `{key*}`.
@@ -109,7 +115,10 @@ export class Router<R extends { readonly pattern: string }> {
     for (const { route, shape, names } of this.#routes.get(rootOf(path)) ?? []) {
       const found = shape.exec(path);
       if (found !== null)
-        return { route, params: Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? ''])) };
+        return {
+          route,
+          params: Object.freeze(Object.fromEntries(names.map((name, index) => [name, found[index + 1] ?? '']))),
+        };
     }
     return undefined;
   }

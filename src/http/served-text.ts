@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** A long text that is served unchanged until the daemon ends. */
+/** A long text that is served unchanged until the daemon ends. Only the compressed one is kept: it is a twentieth as long. */
 export interface ServedText {
-  readonly text: string;
   readonly compressed: Buffer;
   readonly etag: string;
 }
@@ -13,5 +12,5 @@ const compress = promisify<string, Buffer>(gzip);
 
 export async function servedText(text: string): Promise<ServedText> {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
-  return Object.freeze({ text, compressed: await compress(text), etag });
+  return Object.freeze({ compressed: await compress(text), etag });
 }

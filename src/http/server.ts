@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { Socket } from 'node:net';
-import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import { longestConfirm } from '../engine/change/confirm.ts';
 import type { Principal } from '../engine/change/request.ts';
-import { type Access, type Act, Forbidden } from '../engine/declare/access.ts';
+import { type Access, Forbidden } from '../engine/declare/access.ts';
 import { Fault, refused } from '../engine/declare/errors.ts';
 import type { Section } from '../engine/declare/operation.ts';
 import { publicName, publicRelease } from '../engine/declare/public-release.ts';
@@ -17,30 +23,29 @@ import type { AuditEntry, Bin, PlannedRequest, RequestAnswer, RequestOutcome, Se
 import type { Distribution } from '../lib/distribution.ts';
 import { type Exposition, expositionFor, expositionTypes } from '../lib/exposition.ts';
 import { collected } from '../lib/slices.ts';
-import { messageOf, quote } from '../lib/text.ts';
+import { quote } from '../lib/text.ts';
 import { Acts, memberFilter } from './acts.ts';
-import { type Answer, faultAnswer, json, jsonText, jsonType, nothing, sentence } from './answer.ts';
+import { type Answer, faultAnswer, json, jsonType, nothing, sentence } from './answer.ts';
 import { type Authenticator, codeHeader, type Refusal } from './authenticator.ts';
 import { Bodies } from './bodies.ts';
 import { AnswerError, bodyOf, refuseOtherTypes } from './body-of.ts';
-import { clientConnectionOf } from './client-connection.ts';
 import type { Connections } from './connections.ts';
-import { type ConsoleFiles, consoleFileOf, sendConsoleFile } from './console.ts';
-import { debugArchive } from './debug.ts';
+import { type ConsoleFiles, consoleAnswer, consoleFileOf } from './console.ts';
 import { contentPolicy, documentationPage } from './documentation.ts';
+import { Exchange, methodNamed } from './exchange.ts';
 import { ignoredNames } from './ignored.ts';
 import { bodyLimit, type Limits } from './limits.ts';
 import { acceptsLines } from './listing.ts';
 import { QueryError } from './lists.ts';
 import { ManagementController } from './management-controller.ts';
-import { openApiInSlices } from './openapi/document.ts';
 import { crossSiteProblem, Hosts, type Names } from './origin.ts';
 import { inTime, preferenceIn } from './preferences.ts';
 import { acceptsProblem, asProblem, refusal } from './problem-answer.ts';
 import { RefusedLogins } from './refused-logins.ts';
-import { carriedOut, ResourceController } from './resource-controller.ts';
+import { type Call, carriedOut, ResourceController } from './resource-controller.ts';
 import { keyProblem, Retries } from './retries.ts';
 import {
+  type Endpoint,
   type ManagementRoute,
   type Match,
   type Method,
@@ -83,17 +88,15 @@ export interface ServerParts {
   readonly audited: (entry: Omit<AuditEntry, 'at' | 'revision'>) => void;
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The authenticated principal; the `onRequest` hook sets it before any handler runs. */
-    principal: Principal;
-    /** What the request would do, for a principal that may not do everything. */
-    act: Act | undefined;
-    /** The job that it becomes if it takes longer than its client waits. */
-    job: JobRun | undefined;
-    /** Whether it changes anything, once its route is known. */
-    changes: boolean | undefined;
-  }
+/** The server of the interface. */
+export interface HttpServer {
+  readonly server: Server;
+  /** Answers one request, also those that other servers of this process receive. */
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Resolves with the address, as a URL. */
+  listen(at: { readonly host: string; readonly port: number; readonly backlog?: number }): Promise<string>;
+  /** Ends when every connection is closed. */
+  close(): Promise<void>;
 }
 
 /** Milliseconds that the text of the metrics is written without a pause. */
@@ -105,11 +108,21 @@ const newerVersion = 'api/v2.0/system/version';
 /** Root of the API that only Holdfast has. */
 const managementRoot = '/api/holdfast/v1';
 
+/** Milliseconds that a connection without requests stays open. Clients and proxies keep theirs for a minute. */
+const keepAlive = 72_000;
+
+/** How many paths are remembered with their endpoints, and how long they may be. */
+const mostRemembered = 2000;
+const longestRemembered = 200;
+
+/** Requests with one of these methods can have a body. With GET, existing clients send bodies that mean nothing. */
+const withBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
 /**
- * The HTTP server: routes generated from the catalogue, one hook that every request passes, and one function that
- * writes answers.
+ * The HTTP server: routes generated from the catalogue, one function that every request passes, and one that writes
+ * answers.
  */
-export function buildServer(parts: ServerParts): FastifyInstance {
+export function buildServer(parts: ServerParts): HttpServer {
   const { engine, authenticator, log, profile, version, shown, connections, limits, names, audited } = parts;
   const routes = routesOf(engine.resources);
   const router = new Router(routes);
@@ -144,28 +157,22 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
   const hosts = new Hosts(names);
   const bodies = new Bodies(limits.bodyBytes);
-  /** The response to each request that has a body. */
-  const answers = new WeakMap<IncomingMessage, ServerResponse>();
-  const app = fastify({
-    requestTimeout: limits.requestTime,
-    http: {
+  let isClosing = false;
+  /** The endpoints of paths that were requested before. */
+  const endpoints = new Map<string, Endpoint>();
+  /** Where the time of a request is counted, by its route and method. */
+  const times = new Map<Route | ManagementRoute | string, Map<string, (seconds: number) => void>>();
+  const server = createServer(
+    {
+      requestTimeout: limits.requestTime,
       headersTimeout: Math.min(limits.requestTime, 30_000),
       connectionsCheckingInterval: Math.min(limits.requestTime, 5000),
+      keepAliveTimeout: keepAlive,
     },
-    clientErrorHandler: answerMalformed,
-    // A client that sends headers and then nothing must not delay a stop.
-    forceCloseConnections: 'idle',
-    genReqId: () => {
-      count += 1;
-      return `${prefix}-${count.toString(36)}`;
-    },
-  });
-  // Declared, so that requests have one shape for the JavaScript engine, with and without a principal.
-  app.decorateRequest('principal');
-  app.decorateRequest('act');
-  app.decorateRequest('job');
-  app.decorateRequest('changes');
-  app.server.on('connection', (socket) => {
+    serve,
+  );
+  server.on('clientError', answerMalformed);
+  server.on('connection', (socket) => {
     shown.set(socket, performance.now());
     connections.add(socket);
   });
@@ -176,200 +183,229 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       count: refused,
     }),
   );
-  app.addHook('onResponse', (request, reply, done) => {
-    const { raw, principal } = request;
-    const status = reply.statusCode;
-    // Without a principal, a flood of refused logins would say how fast refusals are.
-    if (principal !== undefined)
-      parts.requestTimes.add(reply.elapsedTime / 1000, { method: request.method, route: routeName(request) });
-    // Refused logins and requests that pages of other servers cause can be a flood: they are counted.
-    if (principal === undefined) {
-      if (status === 403)
-        crossSite.note({ address: clientConnectionOf(request).remote, account: '', reason: 'cross-site request' });
-    } else if (status === 403 || (changes(request) && !isPlan(request)))
-      audited({ ...described(request), actor: principal.name, credential: credentialText(principal), status });
+  function serve(raw: IncomingMessage, response: ServerResponse): void {
+    count += 1;
+    const exchange = new Exchange(raw, response, `${prefix}-${count.toString(36)}`, ended);
+    try {
+      admit(exchange);
+    } catch (error) {
+      failed(exchange, error);
+    }
+  }
+
+  /** Called when the request was answered. */
+  function ended(exchange: Exchange, seconds: number): void {
+    const { raw, status } = exchange;
+    if (exchange.isAuthenticated) {
+      // Without a principal, a flood of refused logins would say how fast refusals are.
+      countTime(exchange, seconds);
+      if (status === 403 || (changes(exchange) && !isPlan(exchange))) {
+        const { principal } = exchange;
+        audited({ ...described(exchange), actor: principal.name, credential: credentialText(principal), status });
+      }
+    } else if (status === 403)
+      // Refused logins and requests that pages of other servers cause can be a flood: they are counted.
+      crossSite.note({ address: exchange.connection.remote, account: '', reason: 'cross-site request' });
     shown.set(raw.socket, performance.now());
     // The request was answered before its body was complete: the rest is read and discarded, for a limited time.
     if (!raw.complete && raw.socket instanceof Socket)
       setTimeout(() => raw.complete || raw.socket.destroy(), limits.restTime).unref();
-    done();
-  });
+  }
 
-  // An authority has no credential, and asks for the name that it validates.
-  app.addHook('onRequest', (request, reply, done) => {
-    const answer = request.method === 'GET' ? parts.challengeAnswer(request.url) : undefined;
-    if (answer === undefined) done();
-    else reply.type('text/plain').send(answer);
-  });
-  // All checks that do not need the body are made before any of it is read.
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
-    reply.header('cache-control', 'no-store');
-    reply.header('x-content-type-options', 'nosniff');
-    const { raw } = request;
+  /** Makes all checks that do not need the body, before any of it is read. */
+  function admit(exchange: Exchange) {
+    const { raw, headers } = exchange;
+    if (isClosing) return write(exchange, stopping);
+    // An authority has no credential, and asks for the name that it validates.
+    const challenge = exchange.method === 'GET' ? parts.challengeAnswer(exchange.url) : undefined;
+    if (challenge !== undefined) return exchange.send({ status: 200, type: 'text/plain', body: challenge });
     if (connections.isRefused(raw.socket))
       return write(
-        reply,
+        exchange,
         refusal('overloaded', 503, 'Too many connections.', { headers: { 'retry-after': '5', connection: 'close' } }),
       );
-    const wrongHost = hosts.problem(raw.headers.host);
-    if (wrongHost !== undefined) return write(reply, refusal('wrong_host', 421, wrongHost));
-    const file = consoleFileOf(parts.console, request);
-    if (file !== undefined) return sendConsoleFile(file, request, reply);
+    const wrongHost = hosts.problem(headers.host);
+    if (wrongHost !== undefined) return write(exchange, refusal('wrong_host', 421, wrongHost));
+    const file = consoleFileOf(parts.console, exchange);
+    if (file !== undefined) return exchange.send(consoleAnswer(file, headers));
     const foreign =
-      isFromBrowser(request) && changes(request)
-        ? crossSiteProblem(raw.headers, raw.socket instanceof TLSSocket, names.further)
+      isFromBrowser(exchange) && changes(exchange)
+        ? crossSiteProblem(headers, raw.socket instanceof TLSSocket, names.further)
         : undefined;
-    if (foreign !== undefined) return write(reply, refusal('cross_site', 403, foreign));
-    const pass = (admitted: Principal | Refusal) => {
-      if (!('name' in admitted)) {
-        const answer = raw.headers.authorization === undefined ? probed(engine, request) : undefined;
-        return write(reply, answer ?? credentialRefusal(request, admitted));
-      }
-      // A cookie is sent without the page's doing, so that a change must name the page that it comes from.
-      if (admitted.credential.kind === 'session' && changes(request) && !isFromBrowser(request))
-        return write(reply, refusal('cross_site', 403, missingOrigin));
-      request.principal = admitted;
-      const forbidden = admitted.access && forbiddenProblem(request, admitted.access);
-      if (forbidden !== undefined) return write(reply, forbiddenAnswer(forbidden));
-      if (raw.headers['content-length'] !== undefined || raw.headers['transfer-encoding'] !== undefined)
-        answers.set(raw, reply.raw);
-      connections.proven(raw.socket);
-      // A page that shows the countdown asks for much by itself, and confirms only when a person says so.
-      if (raw.headers['x-holdfast-confirm'] !== 'no')
-        engine.heard(clientConnectionOf(request), shown.get(raw.socket) ?? 0, admitted.access);
-      done();
-    };
+    if (foreign !== undefined) return write(exchange, refusal('cross_site', 403, foreign));
     const admitted = authenticator.admit(raw);
-    if (admitted instanceof Promise) admitted.then(pass).catch(done);
-    else pass(admitted);
-  });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request, _payload, done) => {
-    bodies.read(request.raw, answers.get(request.raw), bodyLimit(pathOf(request.url)).bytes, done);
-  });
+    if (admitted instanceof Promise)
+      admitted.then((result) => pass(exchange, result)).catch((error: unknown) => failed(exchange, error));
+    else pass(exchange, admitted);
+  }
 
-  app.get('/healthz', (_request, reply) => write(reply, json(200, { status: 'alive' })));
-  app.get('/readyz', (_request, reply) => write(reply, readiness(engine)));
-  app.get('/metrics', async (request, reply) => {
-    const format = expositionFor(request.headers.accept);
-    const text = (await collected(parts.metrics(format), longestScrapeSlice)).join('');
-    write(reply, { status: 200, type: expositionTypes[format], body: text });
-    return reply;
-  });
-  // The cookie of a session is sent only below /api.
-  for (const path of ['/openapi.json', '/api/openapi.json'])
-    app.get(path, async (request, reply) => {
-      const roots = { document: root, management: managementRoot };
-      description ??= openApiInSlices(routes, parts.management, { version, roots, profile }).then((whole) =>
-        servedText(JSON.stringify(whole)),
-      );
-      const { text, compressed, etag } = await description;
-      const answer = { etag, vary: 'Accept-Encoding' };
-      if (request.headers['if-none-match'] === etag) write(reply, nothing(304, answer));
-      else if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? '')))
-        write(reply, jsonText(200, text, answer));
-      else reply.headers({ ...answer, 'content-encoding': 'gzip', 'content-type': jsonType }).send(compressed);
-      return reply;
+  function pass(exchange: Exchange, admitted: Principal | Refusal) {
+    const { raw, headers } = exchange;
+    if (!('name' in admitted)) {
+      const answer = headers.authorization === undefined ? probed(engine, exchange) : undefined;
+      return write(exchange, answer ?? credentialRefusal(exchange, admitted));
+    }
+    // A cookie is sent without the page's doing, so that a change must name the page that it comes from.
+    if (admitted.credential.kind === 'session' && changes(exchange) && !isFromBrowser(exchange))
+      return write(exchange, refusal('cross_site', 403, missingOrigin));
+    exchange.principal = admitted;
+    const forbidden = admitted.access && forbiddenProblem(exchange, admitted.access);
+    if (forbidden !== undefined) return write(exchange, forbiddenAnswer(forbidden));
+    connections.proven(raw.socket);
+    // A page that shows the countdown asks for much by itself, and confirms only when a person says so.
+    if (headers['x-holdfast-confirm'] !== 'no')
+      engine.heard(exchange.connection, shown.get(raw.socket) ?? 0, admitted.access);
+    if (!hasBody(exchange)) return handle(exchange);
+    bodies.read(raw, exchange.response, bodyLimit(pathOf(exchange.url)).bytes, (error, body) => {
+      if (error !== null) return failed(exchange, error);
+      exchange.body = body;
+      handle(exchange);
     });
+  }
+
+  function handle(exchange: Exchange): void {
+    try {
+      const done = handlerOf(exchange)(exchange);
+      if (done instanceof Promise) done.catch((error: unknown) => failed(exchange, error));
+    } catch (error) {
+      failed(exchange, error);
+    }
+  }
+
+  function failed(exchange: Exchange, error: unknown): void {
+    if (error instanceof AnswerError) write(exchange, error.answer);
+    else unexpected(exchange, error);
+  }
+
+  type Handler = (exchange: Exchange) => void | Promise<void>;
+
+  function handlerOf(exchange: Exchange): Handler {
+    const endpoint = endpointOf(exchange);
+    if (endpoint.kind === 'documented') return documented;
+    if (endpoint.kind === 'managed') return managed;
+    return own.get(endpoint.address)?.handler ?? documented;
+  }
+
+  /** What answers a request. Rights and metrics are decided by the same look-up as the answer. */
+  function endpointOf(exchange: Exchange): Endpoint {
+    exchange.endpoint ??= endpoints.get(exchange.path) ?? lookUp(exchange);
+    return exchange.endpoint;
+  }
+
+  function lookUp(exchange: Exchange): Endpoint {
+    const { path, plain, method } = exchange;
+    if (path.startsWith(`${managementRoot}/`) || path.startsWith(`${root}/`)) {
+      const endpoint: Endpoint = path.startsWith(`${root}/`)
+        ? { kind: 'documented', match: matchOf(plain) }
+        : { kind: 'managed', match: plain === undefined ? undefined : managementRouter.match(plain) };
+      if (endpoint.match !== undefined && path.length <= longestRemembered) {
+        if (endpoints.size >= mostRemembered) endpoints.clear();
+        endpoints.set(path, endpoint);
+      }
+      return endpoint;
+    }
+    const decoded = decodedPath(path);
+    const address = decoded.startsWith('/docs/') ? '/docs/*' : decoded;
+    const isRead = method === 'GET' || (method === 'HEAD' && own.get(address)?.hasHead === true);
+    return isRead && own.has(address) ? { kind: 'own', address } : { kind: 'documented', match: matchOf(plain) };
+  }
+
+  const metrics = async (exchange: Exchange) => {
+    const format = expositionFor(exchange.headers.accept);
+    const text = (await collected(parts.metrics(format), longestScrapeSlice)).join('');
+    write(exchange, { status: 200, type: expositionTypes[format], body: text });
+  };
+  const openApi = async (exchange: Exchange) => {
+    const roots = { document: root, management: managementRoot };
+    description ??= import('./openapi/document.ts')
+      .then(({ openApiInSlices }) => openApiInSlices(routes, parts.management, { version, roots, profile }))
+      .then((whole) => servedText(JSON.stringify(whole)));
+    const { compressed, etag } = await description;
+    const headers = { etag, vary: 'Accept-Encoding' };
+    if (exchange.headers['if-none-match'] === etag) write(exchange, nothing(304, headers));
+    else if (/\bgzip\b/.test(String(exchange.headers['accept-encoding'] ?? '')))
+      exchange.send({
+        ...{ status: 200, headers: { ...headers, 'content-encoding': 'gzip' } },
+        ...{ type: jsonType, body: compressed },
+      });
+    else exchange.send({ status: 200, headers, type: jsonType, body: await decompress(compressed) });
+  };
   // The page shows the OpenAPI document and requires the same credential. Its links are absolute, so that it works at
   // /docs and at /docs/.
-  const documentation = (name: string, reply: FastifyReply) => {
-    const page = documentationPage(name);
-    if (page === undefined) return write(reply, sentence(404, 'Not found'));
-    return reply
-      .headers({ 'content-security-policy': contentPolicy, 'referrer-policy': 'no-referrer' })
-      .type(page.type)
-      .send(page.content);
+  const documentation = (exchange: Exchange) => {
+    const page = documentationPage(decodedPath(exchange.path).replace(/^\/docs\/?/, ''));
+    if (page === undefined) return write(exchange, sentence(404, 'Not found'));
+    const headers = { 'content-security-policy': contentPolicy, 'referrer-policy': 'no-referrer' };
+    exchange.send({ status: 200, headers, type: page.type, body: page.content });
   };
-  app.get('/docs', (_request, reply) => documentation('', reply));
-  app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => documentation(request.params['*'], reply));
   // Clients download debug archives from this address, outside of the API's root (gaps 16).
-  const download = async (request: FastifyRequest, reply: FastifyReply) => {
+  const download = async (exchange: Exchange) => {
     const held = heldChange(engine);
-    if (held !== undefined) return write(reply, held);
+    if (held !== undefined) return write(exchange, held);
     const now = Date.now();
-    const archive = await debugArchive(engine, { actor: request.principal.name, request: request.id }, now);
+    const { debugArchive } = await import('./debug.ts');
+    const archive = await debugArchive(engine, { actor: exchange.principal.name, request: exchange.id }, now);
     const name = `debug-${new Date(now).toISOString().slice(0, 10)}.tar.gz`;
-    return reply
-      .header('content-type', 'application/gzip')
-      .header('content-disposition', `attachment; filename="${name}"`)
-      .send(archive);
+    const headers = { 'content-disposition': `attachment; filename="${name}"` };
+    exchange.send({ status: 200, headers, type: 'application/gzip', body: archive });
   };
-  for (const prefix of ['', '/legacy'])
-    app.get(`${prefix}/system/debug/download/`, { exposeHeadRoute: false }, download);
+  /** What is outside of both interfaces. A debug archive is made for a GET alone, because making it takes long. */
+  const own = new Map<string, { readonly handler: Handler; readonly hasHead: boolean }>([
+    ['/healthz', { handler: (exchange) => write(exchange, json(200, { status: 'alive' })), hasHead: true }],
+    ['/readyz', { handler: (exchange) => write(exchange, readiness(engine)), hasHead: true }],
+    ['/metrics', { handler: metrics, hasHead: true }],
+    // The cookie of a session is sent only below /api.
+    ['/openapi.json', { handler: openApi, hasHead: true }],
+    ['/api/openapi.json', { handler: openApi, hasHead: true }],
+    ['/docs', { handler: documentation, hasHead: true }],
+    ['/docs/*', { handler: documentation, hasHead: true }],
+    ['/system/debug/download/', { handler: download, hasHead: false }],
+    ['/legacy/system/debug/download/', { handler: download, hasHead: false }],
+  ]);
 
-  app.all(`${managementRoot}/*`, (request, reply) => {
-    const { path, query } = split(request.url);
-    const match = managementRouter.match(plainPath(path) ?? '');
-    if (match === undefined) return write(reply, unknownPath);
-    const method = methodOf(request);
+  function managed(exchange: Exchange): void | Promise<void> {
+    const endpoint = endpointOf(exchange);
+    const match = endpoint.kind === 'managed' ? endpoint.match : undefined;
+    if (match === undefined) return write(exchange, unknownPath);
+    const method = exchange.effectiveMethod;
     const operation = method && match.route.operations.get(method);
     if (operation === undefined)
-      return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
+      return write(exchange, exchange.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
     const { params } = match;
     const perform = (ignored: Set<string>) =>
       (operation.awaitsStart ? heldChange(engine) : undefined) ??
       management.perform({
-        ...partsOf(request, query),
+        ...partsOf(exchange),
         ignored,
         operation,
         params,
-        request,
-        reply,
-        isAdmitted: () => isAdmitted(request),
+        exchange,
+        isAdmitted: () => isAdmitted(exchange),
       });
-    return answering(request, reply, perform);
-  });
+    return answering(exchange, perform);
+  }
 
-  const documented = (request: FastifyRequest, reply: FastifyReply) => {
-    const { path, query } = split(request.url);
-    const plain = plainPath(path);
-    if (plain === root.slice(1)) return write(reply, json(200, index(engine)));
-    // The driver of most container clusters speaks this API only to a server with this version (clients-need H14).
-    if (profile === 'clients' && plain === newerVersion && methodOf(request) === 'GET')
-      return write(reply, json(200, `${publicName}-${publicRelease}`));
-    const match = matchOf(plain);
-    if (match === undefined) return write(reply, unknownPath);
-    const method = methodOf(request);
+  function documented(exchange: Exchange): void | Promise<void> {
+    const endpoint = endpointOf(exchange);
+    const { effectiveMethod: method } = exchange;
+    const match = endpoint.kind === 'documented' ? endpoint.match : undefined;
+    if (match === undefined) {
+      if (exchange.plain === root.slice(1)) return write(exchange, json(200, index(engine)));
+      // The driver of most container clusters speaks this API only to a server with this version (clients-need H14).
+      if (profile === 'clients' && exchange.plain === newerVersion && method === 'GET')
+        return write(exchange, json(200, `${publicName}-${publicRelease}`));
+      return write(exchange, unknownPath);
+    }
     const operation = method && match.route.operations.get(method);
     if (operation === undefined)
-      return write(reply, request.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
-    if (method === 'GET') request.changes = 'action' in operation;
+      return write(exchange, exchange.method === 'OPTIONS' ? allowed(match) : wrongMethod(match));
     return answering(
-      request,
-      reply,
-      (ignored) =>
-        held(match, operation) ??
-        controller.perform({
-          ...partsOf(request, query),
-          ignored,
-          match,
-          operation,
-          range: request.headers.range,
-          address: request.url,
-          asLines: acceptsLines(request.headers.accept),
-          ifMatch: request.headers['if-match'],
-        }),
+      exchange,
+      (ignored) => held(match, operation) ?? controller.perform(new ExchangeCall(exchange, match, operation, ignored)),
       { match, operation },
     );
-  };
-  app.all('/*', documented);
+  }
 
-  app.setErrorHandler((error, request, reply) => {
-    if (error instanceof AnswerError) return write(reply, error.answer);
-    const status =
-      error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
-    if (status < 500) return write(reply, refusal('refused', status, messageOf(error)));
-    return unexpected(request, reply, error);
-  });
-  // Without this sweep, a connection that was busy when the stop began would stay open for the client's next request.
-  app.addHook('preClose', (done) => {
-    management.close();
-    const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
-    app.server.once('close', () => clearInterval(sweep));
-    done();
-  });
   /** The dry run of a request of either interface. */
   function plan({ method: name, path, body }: PlannedRequest, { actor, credential, request, access }: RequestContext) {
     const address = addressIn(path);
@@ -470,94 +506,107 @@ export function buildServer(parts: ServerParts): FastifyInstance {
    * `perform` adds the fields of the body that it ignores to its argument.
    */
   function answering(
-    request: FastifyRequest,
-    reply: FastifyReply,
+    exchange: Exchange,
     perform: (ignored: Set<string>) => Answer | Promise<Answer>,
     target?: Target,
-  ): Promise<unknown> | undefined {
+  ): void | Promise<void> {
     const ignored = new Set<string>();
-    const isRead = methodOf(request) === 'GET' && (target === undefined || 'verb' in target.operation);
+    const method = exchange.effectiveMethod;
+    const isRead = method === 'GET' && (target === undefined || 'verb' in target.operation);
     const answered = (answer: Answer) => {
-      if (ignored.size > 0) {
-        const names = ignoredNames(ignored);
-        reply.header('x-holdfast-ignored', names.join(', '));
-        log.info(
-          { request: request.id, ignored: names },
-          `${request.method} ${split(request.url).path}: unknown fields`,
-        );
-      }
-      const shown = helped(request.principal.access?.readsSecrets === false ? withoutSecrets(answer) : answer, request);
-      write(reply, isRead ? tagged(shown, request.headers['if-none-match']) : shown);
-      // What is sent in pieces has not been sent when the handler ends.
-      return shown.pieces === undefined ? undefined : reply;
+      if (ignored.size > 0) noteIgnored(exchange, ignored);
+      const shown = helped(
+        exchange.principal.access?.readsSecrets === false ? withoutSecrets(answer) : answer,
+        exchange,
+      );
+      write(exchange, isRead ? tagged(shown, exchange.headers['if-none-match']) : shown);
     };
-    const failed = (error: unknown) => {
-      const known = refusalAnswer(error, request.method, target);
-      if (known === undefined) return unexpected(request, reply, error);
-      if (!(error instanceof Fault)) return write(reply, helped(known, request));
+    const refused = (error: unknown) => {
+      const known = refusalAnswer(error, exchange.method, target);
+      if (known === undefined) return unexpected(exchange, error);
+      if (!(error instanceof Fault)) return write(exchange, helped(known, exchange));
       if (error.kind !== 'missing')
         log.debug(
-          { request: request.id, error: error.message },
-          `${request.method} ${split(request.url).path}: ${known.status}`,
+          { request: exchange.id, error: error.message },
+          `${exchange.method} ${exchange.path}: ${known.status}`,
         );
       answered(known);
     };
     try {
-      refuseOtherTypes(request, methodOf(request));
-      const answer = deferrable(request, () => repeatable(request, () => perform(ignored), target), target);
-      if (answer instanceof Promise) return answer.then(answered).catch(failed);
+      refuseOtherTypes(exchange, method);
+      const answer = deferrable(exchange, () => repeatable(exchange, () => perform(ignored), target), target);
+      if (answer instanceof Promise) return answer.then(answered).catch(refused);
       answered(answer);
     } catch (error) {
-      failed(error);
+      refused(error);
     }
-    return undefined;
+  }
+
+  function noteIgnored(exchange: Exchange, ignored: ReadonlySet<string>): void {
+    const names = ignoredNames(ignored);
+    exchange.ignored = names.join(', ');
+    log.info({ request: exchange.id, ignored: names }, `${exchange.method} ${exchange.path}: unknown fields`);
   }
 
   /** Carries out the request, which becomes a job if it takes longer than its client prefers to wait. */
   function deferrable(
-    request: FastifyRequest,
+    exchange: Exchange,
     perform: () => Answer | Promise<Answer>,
     target: Target | undefined,
   ): Answer | Promise<Answer> {
-    const preference = preferenceIn(request.headers.prefer);
-    if (preference === undefined || !changes(request) || isPlan(request)) return perform();
-    const { principal, id } = request;
-    const { path } = split(request.url);
+    const preference = preferenceIn(exchange.headers.prefer);
+    if (preference === undefined || !changes(exchange) || isPlan(exchange)) return perform();
+    const { principal, id, path } = exchange;
     const deferred = {
-      title: `${methodOf(request)} ${path}`.slice(0, longestPath),
+      title: `${exchange.effectiveMethod} ${path}`.slice(0, longestPath),
       subject: subjectOf(path),
       request: id,
       owner: principal.id,
       async perform(job: JobRun) {
-        request.job = job;
+        exchange.job = job;
         try {
           return await perform();
         } catch (error) {
-          return refusalAnswer(error, request.method, target) ?? unexpectedAnswer(request, error);
+          return refusalAnswer(error, exchange.method, target) ?? unexpectedAnswer(exchange, error);
         }
       },
       ended: ({ status }: Answer) =>
-        audited({ ...described(request), actor: principal.name, credential: credentialText(principal), status }),
+        audited({ ...described(exchange), actor: principal.name, credential: credentialText(principal), status }),
     };
     return inTime(engine.jobs, deferred, preference, managementRoot);
   }
 
+  function countTime(exchange: Exchange, seconds: number): void {
+    const { method } = exchange;
+    const endpoint = endpointOf(exchange);
+    const key = endpoint.kind === 'own' ? endpoint.address : (endpoint.match?.route ?? 'unknown');
+    let ofRoute = times.get(key);
+    if (ofRoute === undefined) {
+      ofRoute = new Map();
+      times.set(key, ofRoute);
+    }
+    let add = ofRoute.get(method);
+    if (add === undefined) {
+      add = parts.requestTimes.of({ method, route: routeName(exchange) });
+      ofRoute.set(method, add);
+    }
+    add(seconds);
+  }
+
   /** The pattern of the route that a request was for; the number of patterns does not grow. */
-  function routeName(request: FastifyRequest): string {
-    const address = request.routeOptions.url;
-    if (address !== '/*' && address !== `${managementRoot}/*`) return address ?? 'unknown';
-    const path = plainPath(split(request.url).path);
-    const own = path === undefined ? undefined : managementRouter.match(path)?.route.pattern;
-    if (own !== undefined) return `/${own}`;
-    const pattern = matchOf(path)?.route.pattern;
-    return pattern === undefined ? 'unknown' : `${root}/${pattern}`;
+  function routeName(exchange: Exchange): string {
+    const endpoint = endpointOf(exchange);
+    if (endpoint.kind === 'own') return endpoint.address;
+    const pattern = endpoint.match?.route.pattern;
+    if (pattern === undefined) return 'unknown';
+    return endpoint.kind === 'managed' ? `/${pattern}` : `${root}/${pattern}`;
   }
 
   /** Adds the request that helps where the path says it: for what is missing the list, after a lost race the record. */
-  function helped(answer: Answer, { url }: FastifyRequest): Answer {
+  function helped(answer: Answer, exchange: Exchange): Answer {
     const { problem, status } = answer;
-    if (problem?.help !== undefined || (status !== 404 && status !== 412)) return answer;
-    const path = status === 412 ? split(url).path : listAbove(plainPath(split(url).path) ?? '');
+    if ((status !== 404 && status !== 412) || problem?.help !== undefined) return answer;
+    const path = status === 412 ? exchange.path : listAbove(exchange.plain ?? '');
     if (path === undefined) return answer;
     const code = status === 412 ? 'changed' : 'not_found';
     return { ...answer, problem: { code, ...problem, help: { method: 'GET', path } } };
@@ -573,31 +622,30 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   }
 
   /** Checks the credential of a request again, which does not count as its use. */
-  async function isAdmitted({ raw }: FastifyRequest): Promise<boolean> {
+  async function isAdmitted({ raw }: Exchange): Promise<boolean> {
     return 'name' in (await authenticator.admit(raw, { isUse: false }));
   }
 
   /** Why a key may not send this request, judged before its body is read. Notes what the request would do. */
-  function forbiddenProblem(request: FastifyRequest, access: Access): string | undefined {
-    const intent = acts.routed(request.routeOptions.url, methodOf(request), split(request.url).path);
+  function forbiddenProblem(exchange: Exchange, access: Access): string | undefined {
+    const intent = acts.routed(endpointOf(exchange), exchange.effectiveMethod, exchange.plain);
     if (intent === undefined || intent === 'open') return undefined;
-    request.act = intent;
+    exchange.act = intent;
     return access.problem(intent);
   }
 
   /** Performs the request, or, if it carries the `Idempotency-Key` of an earlier one, gives the answer to that one. */
   function repeatable(
-    request: FastifyRequest,
+    exchange: Exchange,
     perform: () => Answer | Promise<Answer>,
     target: Target | undefined,
   ): Answer | Promise<Answer> {
-    const key = request.headers['idempotency-key'];
-    if (typeof key !== 'string' || !changes(request)) return perform();
+    const key = exchange.headers['idempotency-key'];
+    if (typeof key !== 'string' || !changes(exchange)) return perform();
     const problem = keyProblem(key);
     if (problem !== undefined) return problem;
-    const body = Buffer.isBuffer(request.body) ? request.body.toString('base64') : '';
-    const content = `${methodOf(request)} ${request.url} ${body}`;
-    return retries.once({ holder: request.principal.id, key, content, request: request.id }, perform, (changed) =>
+    const content = `${exchange.effectiveMethod} ${exchange.url} ${exchange.body?.toString('base64') ?? ''}`;
+    return retries.once({ holder: exchange.principal.id, key, content, request: exchange.id }, perform, (changed) =>
       target === undefined ? carriedOut : controller.recall(target, changed),
     );
   }
@@ -609,11 +657,12 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   /**
    * Whether a request changes anything. A GET of the document does when it is an action, such as dismissing an alert.
    */
-  function changes(request: FastifyRequest): boolean {
-    const method = methodOf(request);
-    if (method !== 'GET') return request.method !== 'OPTIONS' || method !== undefined;
-    if (request.changes !== undefined) return request.changes;
-    const operation = matchOf(plainPath(split(request.url).path))?.route.operations.get(method);
+  function changes(exchange: Exchange): boolean {
+    const { effectiveMethod: method } = exchange;
+    if (method !== 'GET') return exchange.method !== 'OPTIONS' || method !== undefined;
+    const endpoint = endpointOf(exchange);
+    if (endpoint.kind !== 'documented') return false;
+    const operation = endpoint.match?.route.operations.get(method);
     return operation !== undefined && 'action' in operation;
   }
 
@@ -627,19 +676,76 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   }
 
   /** Unexpected error: log the details, answer with the request id. */
-  function unexpected(request: FastifyRequest, reply: FastifyReply, error: unknown) {
-    return write(reply, unexpectedAnswer(request, error));
+  function unexpected(exchange: Exchange, error: unknown): void {
+    write(exchange, unexpectedAnswer(exchange, error));
   }
 
-  function unexpectedAnswer(request: FastifyRequest, error: unknown): Answer {
-    log.error({ request: request.id, err: error }, `${request.method} ${split(request.url).path}: unexpected error`);
-    return refusal('unexpected', 500, `Unexpected error. The log has the details under the request id ${request.id}.`, {
-      member: 'error_message',
-    });
+  function unexpectedAnswer(exchange: Exchange, error: unknown): Answer {
+    log.error({ request: exchange.id, err: error }, `${exchange.method} ${exchange.path}: unexpected error`);
+    return refusal(
+      'unexpected',
+      500,
+      `Unexpected error. The log has the details under the request id ${exchange.id}.`,
+      { member: 'error_message' },
+    );
   }
 
-  return app;
+  return {
+    server,
+    answer: serve,
+    listen: (at) => listening(server, at),
+    close() {
+      isClosing = true;
+      management.close();
+      return closed(server);
+    },
+  };
 }
+
+/** Ends when the server accepts no connections any more and all are closed. */
+async function closed(server: Server): Promise<void> {
+  // A connection that was busy when the stop began would stay open for the client's next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  await new Promise<void>((resolve) => {
+    // A server that never listened is closed already.
+    server.close(() => resolve());
+  });
+  clearInterval(sweep);
+}
+
+function listening(server: Server, at: { readonly host: string; readonly port: number }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at, () => {
+      server.off('error', reject);
+      const address = server.address();
+      if (address === null || typeof address === 'string') return reject(new TypeError('the server has no address'));
+      resolve(`http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`);
+    });
+  });
+}
+
+const decompress = promisify<Buffer, Buffer>(gunzip);
+
+/** The same address has many spellings. One that cannot be decoded stays as it is, and names nothing. */
+function decodedPath(path: string): string {
+  try {
+    return path.includes('%') ? decodeURIComponent(path) : path;
+  } catch {
+    return path;
+  }
+}
+
+/** Whether a body has to be read before the request is carried out. */
+function hasBody({ method, headers }: Exchange): boolean {
+  if (!withBody.has(method)) return false;
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return encoding !== undefined || (length !== undefined && length !== '0');
+}
+
+const stopping: Answer = refusal('unavailable', 503, 'The daemon is stopping. Send this request again in a minute.', {
+  headers: { 'retry-after': '60', connection: 'close' },
+});
 
 /** The answer to a request that ends with this error; undefined if it is unexpected. */
 function refusalAnswer(error: unknown, method: string, target: Target | undefined): Answer | undefined {
@@ -678,23 +784,75 @@ interface Target {
   readonly operation: Operation;
 }
 
-/** What calls of both interfaces have. */
-function partsOf(request: FastifyRequest, query: string) {
+/** The context in which a request is carried out. */
+function contextOf(exchange: Exchange): RequestContext {
+  const { principal, job, query, headers } = exchange;
+  const { name, credential, access, id } = principal;
   return {
-    query,
-    body: ({ needed }: { readonly needed: boolean }) => permittedBody(request, bodyOf(request, needed)),
-    context: {
-      actor: request.principal.name,
-      credential: request.principal.credential,
-      request: request.id,
-      access: request.principal.access,
-      principal: request.principal.id,
-      ...(request.job && { job: request.job }),
-      connection: clientConnectionOf(request),
-      ...confirmIn(query),
-      ...commentIn(request),
-    },
+    ...{ actor: name, credential, request: exchange.id, access, principal: id },
+    ...(job && { job }),
+    connection: exchange.connection,
+    ...confirmIn(query),
+    ...commentIn(headers),
   };
+}
+
+/** What calls of both interfaces have. */
+function partsOf(exchange: Exchange) {
+  return {
+    query: exchange.query,
+    body: ({ needed }: { readonly needed: boolean }) => permittedBody(exchange, bodyOf(exchange, needed)),
+    context: contextOf(exchange),
+  };
+}
+
+/** A request for the document's API. Most reads need only a part of it, so that the rest is made when it is read. */
+class ExchangeCall implements Call {
+  readonly #exchange: Exchange;
+  readonly match: Match;
+  readonly operation: Operation;
+  readonly ignored: Set<string>;
+  #context: RequestContext | undefined;
+
+  constructor(exchange: Exchange, match: Match, operation: Operation, ignored: Set<string>) {
+    this.#exchange = exchange;
+    this.match = match;
+    this.operation = operation;
+    this.ignored = ignored;
+  }
+
+  get query(): string {
+    return this.#exchange.query;
+  }
+
+  get range(): string | undefined {
+    return this.#exchange.headers.range;
+  }
+
+  get address(): string {
+    return this.#exchange.url;
+  }
+
+  get asLines(): boolean {
+    return acceptsLines(this.#exchange.headers.accept);
+  }
+
+  get ifMatch(): string | undefined {
+    return this.#exchange.headers['if-match'];
+  }
+
+  get readsSecrets(): boolean {
+    return this.#exchange.principal.access?.readsSecrets !== false;
+  }
+
+  get context(): RequestContext {
+    this.#context ??= contextOf(this.#exchange);
+    return this.#context;
+  }
+
+  body({ needed }: { readonly needed: boolean }): unknown {
+    return permittedBody(this.#exchange, bodyOf(this.#exchange, needed));
+  }
 }
 
 /** What a job of a request is about: the path below the root of either interface, such as `storage/volume`. */
@@ -703,12 +861,12 @@ function subjectOf(path: string): string {
 }
 
 /** What the audit log has of a request. The query is left out, because it may be long, and the body has secrets. */
-function described(request: FastifyRequest) {
+function described(exchange: Exchange) {
   return {
-    address: clientConnectionOf(request).remote,
-    method: methodOf(request) ?? request.method,
-    path: split(request.url).path.slice(0, longestPath),
-    request: request.id,
+    address: exchange.connection.remote,
+    method: exchange.effectiveMethod ?? exchange.method,
+    path: exchange.path.slice(0, longestPath),
+    request: exchange.id,
   };
 }
 
@@ -717,10 +875,10 @@ const longestPath = 500;
 const credentialText = ({ credential: { kind, id } }: Principal): string => (id === undefined ? kind : `${kind} ${id}`);
 
 /** A dry run changes nothing. */
-const isPlan = (request: FastifyRequest): boolean => pathOf(request.url) === `${managementRoot.slice(1)}/plan`;
+const isPlan = ({ plain }: Exchange): boolean => plain === `${managementRoot.slice(1)}/plan`;
 
 /** The body, if the principal may send it. Every operation gets its body here. */
-function permittedBody({ act, principal: { access } }: FastifyRequest, body: unknown): unknown {
+function permittedBody({ act, principal: { access } }: Exchange, body: unknown): unknown {
   const problem = access && act && access.problemIn(act, body);
   if (problem !== undefined) throw new AnswerError(forbiddenAnswer(problem));
   return body;
@@ -760,7 +918,7 @@ function confirmIn(query: string): { readonly confirmWithin?: number } {
 const longestComment = 500;
 
 /** Reads the header `X-Holdfast-Comment`, whose bytes are UTF-8. */
-function commentIn({ headers }: FastifyRequest): { readonly comment?: string } {
+function commentIn(headers: IncomingHttpHeaders): { readonly comment?: string } {
   const header = headers['x-holdfast-comment'];
   if (typeof header !== 'string' || header.trim() === '') return {};
   const comment = Buffer.from(header, 'latin1').toString('utf8').trim();
@@ -782,7 +940,7 @@ function addressIn(path: string): string {
 }
 
 /** Browsers send at least one of these headers with every request of a page that is not a plain read. */
-function isFromBrowser({ headers }: FastifyRequest): boolean {
+function isFromBrowser({ headers }: Exchange): boolean {
   return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
 
@@ -799,13 +957,13 @@ function forbiddenAnswer(message: string): Answer {
 const missingOrigin =
   'Expected Origin or Sec-Fetch-Site with a change in a session, as browsers send them. Programs use a key instead.';
 
-function credentialRefusal(request: FastifyRequest, { retryAfter, message, needsCode }: Refusal): Answer {
+function credentialRefusal(exchange: Exchange, { retryAfter, message, needsCode }: Refusal): Answer {
   if (retryAfter !== undefined)
     return refusal('too_many_attempts', 429, `Too many login attempts. Send this request again in ${retryAfter} s.`, {
       headers: { 'retry-after': String(retryAfter) },
     });
   // A page that sends requests by script handles the 401 itself: it must not cause a prompt of the browser (gaps 1.1).
-  const isPage = request.headers['x-requested-from'] === 'WebUI' || tokenIn(request.raw) !== undefined;
+  const isPage = exchange.headers['x-requested-from'] === 'WebUI' || tokenIn(exchange.raw) !== undefined;
   const headers: Readonly<Record<string, string>> = {
     ...(isPage ? {} : { 'www-authenticate': 'Basic realm="Holdfast"' }),
     ...(needsCode === true ? { [codeHeader]: 'required' } : {}),
@@ -835,37 +993,12 @@ function answerMalformed(error: Error & { readonly code?: string }, socket: Sock
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** Writes an answer unchanged: no charset is added to JSON, and the framework sets no type (clients-need H1, H2). */
-function write(reply: FastifyReply, answer: Answer): void {
-  const isProblem = answer.status >= 400 && acceptsProblem(reply.request, managementRoot);
-  const { status, headers, type, body, pieces } = isProblem ? asProblem(answer, reply.request) : answer;
-  reply.code(status);
-  if (headers !== undefined) reply.headers(headers);
-  if (pieces !== undefined && type !== undefined)
-    reply.header('vary', 'Accept').header('content-type', type).send(Readable.from(pieces));
-  else if (body === undefined || type === undefined) reply.send();
-  else reply.header('vary', 'Accept').header('content-type', type).serializer(unchanged).send(body);
-}
-
-/** A custom serializer keeps fastify from changing the body, which as a string leaves in one piece with the headers. */
-function unchanged(body: string): string {
-  return body;
-}
-
-function split(url: string): { readonly path: string; readonly query: string } {
-  const mark = url.indexOf('?');
-  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
-}
-
-/** The effective method: HEAD is a GET without a body, and a header may override the method (gaps 1.3). */
-function methodOf(request: FastifyRequest): Method | undefined {
-  const override = request.headers['x-http-method-override'];
-  return methodNamed(typeof override === 'string' ? override.toUpperCase() : request.method);
-}
-
-function methodNamed(method: string): Method | undefined {
-  if (method === 'HEAD') return 'GET';
-  return method === 'POST' || method === 'PUT' || method === 'DELETE' || method === 'GET' ? method : undefined;
+/** Writes an answer, as a problem if the client reads problems. */
+function write(exchange: Exchange, answer: Answer): void {
+  const isProblem = answer.status >= 400 && acceptsProblem(exchange, managementRoot);
+  const { status, headers, type, body, pieces } = isProblem ? asProblem(answer, exchange) : answer;
+  if (type === undefined) exchange.send({ status, headers });
+  else exchange.send({ status, headers, vary: 'Accept', type, body, pieces });
 }
 
 type AnyMatch = Match<Route | ManagementRoute>;

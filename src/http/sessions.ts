@@ -4,7 +4,7 @@ import { TLSSocket } from 'node:tls';
 import type { Principal } from '../engine/change/request.ts';
 import type { Sessions as Offered, SessionInfo } from '../engine/services.ts';
 import type { Account, AccountOf } from './authenticator.ts';
-import { connectionOf } from './client-connection.ts';
+import { clientConnection } from './client-connection.ts';
 
 /** Milliseconds without a request, and in total, after which a session ends. */
 export const idleEnd = 30 * 60_000;
@@ -101,7 +101,7 @@ export class Sessions implements Offered {
   #principalOf(session: Session, { socket }: IncomingMessage): Principal | undefined {
     const account: Account | undefined = this.#accountOf(session.account);
     if (account === undefined || (account.lasting ?? account.hash) !== session.against) return undefined;
-    const of = account.admit(connectionOf(socket).remote);
+    const of = account.admit(clientConnection(socket).remote);
     if (typeof of === 'string') return undefined;
     const known = session.principal;
     if (known?.of.access === of.access && known?.of.name === of.name) return known.own;

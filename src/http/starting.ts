@@ -1,7 +1,7 @@
-import type { FastifyRequest } from 'fastify';
 import type { Resource } from '../engine/declare/resource.ts';
 import type { Engine } from '../engine/engine.ts';
 import { type Answer, json } from './answer.ts';
+import type { Exchange } from './exchange.ts';
 import { refusal } from './problem-answer.ts';
 import { pathOf } from './routes.ts';
 
@@ -9,7 +9,7 @@ import { pathOf } from './routes.ts';
 const retryAfter = { 'retry-after': '5' };
 
 /** The answer to a probe without a credential: the status and one word. The reasons are for those with a credential. */
-export function probed(engine: Engine, { method, url }: Pick<FastifyRequest, 'method' | 'url'>): Answer | undefined {
+export function probed(engine: Engine, { method, url }: Pick<Exchange, 'method' | 'url'>): Answer | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined;
   const path = pathOf(url);
   if (path !== 'healthz' && path !== 'readyz') return undefined;

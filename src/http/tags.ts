@@ -31,7 +31,9 @@ export function assertMatch(ifMatch: string | undefined, settings: () => string)
 /** The answer to a read with its tag; 304 without a body when `If-None-Match` names it. Long lists have no tag. */
 export function tagged(answer: Answer, ifNoneMatch: string | undefined): Answer {
   if (answer.status !== 200 || answer.body === undefined) return answer;
-  const etag = answer.headers?.['etag'] ?? recordTag(digestOf(answer.body));
+  const known = answer.headers?.['etag'];
+  if (known !== undefined && ifNoneMatch === undefined) return answer;
+  const etag = known ?? recordTag(digestOf(answer.body));
   const headers = { ...answer.headers, etag };
   if (ifNoneMatch === undefined || !(ifNoneMatch.trim() === '*' || tagsIn(ifNoneMatch).includes(etag.slice(1, -1))))
     return { ...answer, headers };

@@ -12,13 +12,20 @@ export class Distribution {
 
   /** Counts one duration. The values of the labels must be few: each combination is kept. */
   add(seconds: number, labels: Labels = {}): void {
+    this.of(labels)(seconds);
+  }
+
+  /** Counts durations with these labels, for callers that keep the function. */
+  of(labels: Labels): (seconds: number) => void {
     const key = Object.values(labels).join('\n');
     const series = this.#series.get(key) ?? { labels, counts: [...this.#limits.map(() => 0), 0], sum: 0 };
     this.#series.set(key, series);
-    const index = this.#limits.findIndex((limit) => seconds <= limit);
-    const bucket = index === -1 ? this.#limits.length : index;
-    series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-    series.sum += seconds;
+    return (seconds) => {
+      const index = this.#limits.findIndex((limit) => seconds <= limit);
+      const bucket = index === -1 ? this.#limits.length : index;
+      series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+      series.sum += seconds;
+    };
   }
 
   /** As samples of a histogram. */

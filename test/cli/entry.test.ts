@@ -31,7 +31,7 @@ test('the entry of the program loads three files and no package', () => {
 test('a command of the server loads the server only when it needs it', () => {
   const loaded = [...loadedBy('src/cli/run.ts')];
   assert.deepEqual(
-    loaded.filter((path) => /^src\/(?:app|areas|host|store|subsystems)|^(?:fastify|better-sqlite3|pino)/.test(path)),
+    loaded.filter((path) => /^src\/(?:app|areas|host|store|subsystems)|^(?:better-sqlite3|pino)/.test(path)),
     [],
   );
 });

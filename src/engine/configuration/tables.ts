@@ -32,6 +32,8 @@ export function regroup<F extends Fields>(
 export class Table<F extends Fields = Fields> {
   readonly resource: Kept<F>;
   lastId = 0;
+  /** Grows with each change of a record. */
+  version = 0;
   readonly #compare: (a: Ordered, b: Ordered) => number;
   readonly #byId = new Map<number, RecordOf<F>>();
   readonly #order: RecordOf<F>[] = [];
@@ -103,6 +105,7 @@ export class Table<F extends Fields = Fields> {
   }
 
   put(record: RecordOf<F>): void {
+    this.version += 1;
     this.delete(record.id);
     this.#byId.set(record.id, record);
     this.#order.splice(placeOf(this.#order, record, this.#compare), 0, record);
@@ -113,6 +116,7 @@ export class Table<F extends Fields = Fields> {
   delete(id: number): void {
     const old = this.#byId.get(id);
     if (old === undefined) return;
+    this.version += 1;
     this.#byId.delete(id);
     this.#texts.delete(old);
     this.#order.splice(placeOf(this.#order, old, this.#compare), 1);
