@@ -1,10 +1,11 @@
 /** The measured processes: the daemon and the bare server. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeOptions } from '../scripts/bundle.ts';
 import type { Prepared } from './bare.ts';
 import { ask } from './load.ts';
 
@@ -35,17 +36,33 @@ export interface Daemon extends Running {
 
 export async function startDaemon(
   state: string,
-  options: { readonly program: string; readonly nodeOptions?: readonly string[] },
+  options: {
+    readonly program: string;
+    /** Besides those that the package has. */
+    readonly nodeOptions?: readonly string[];
+    readonly environment?: Readonly<Record<string, string>>;
+    /** Milliseconds until the first answer. */
+    readonly patience?: number;
+  },
 ): Promise<Daemon> {
   const port = await freePort();
   const log = openSync(join(state, 'log'), 'a');
   const start = performance.now();
   const child = spawn(
     process.execPath,
-    [...(options.nodeOptions ?? []), options.program, 'serve', '--listen', `127.0.0.1:${port}`, '--state', state],
+    [
+      ...nodeOptions,
+      ...(options.nodeOptions ?? []),
+      options.program,
+      'serve',
+      '--listen',
+      `127.0.0.1:${port}`,
+      '--state',
+      state,
+    ],
     {
       stdio: ['ignore', log, 'inherit'],
-      env: { ...process.env, HOLDFAST_ROOT_PASSWORD: password, HOLDFAST_LOG_LEVEL: 'info' },
+      env: { ...process.env, HOLDFAST_ROOT_PASSWORD: password, HOLDFAST_LOG_LEVEL: 'info', ...options.environment },
     },
   );
   const running = { port, child, stop: () => stopped(child, () => child.kill('SIGTERM')) };
@@ -53,7 +70,7 @@ export async function startDaemon(
     for (;;) {
       const answer = await ask(port, request('GET', '/api/v1.0/services/cifs/')).catch(() => undefined);
       if (answer?.status === 200) return { ...running, startedIn: performance.now() - start };
-      if (child.exitCode !== null || performance.now() - start > 30_000)
+      if (child.exitCode !== null || performance.now() - start > (options.patience ?? 30_000))
         throw new Error(`the daemon did not start; its log is ${join(state, 'log')}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -83,10 +100,34 @@ export async function startBare(): Promise<Bare> {
   };
 }
 
+/** Starts the least server that there is, and resolves once it has answered. */
+export async function startLeast(): Promise<Running & { readonly startedIn: number }> {
+  const begun = performance.now();
+  const child = fork(fileURLToPath(new URL('./bare-start.mjs', import.meta.url)), { execArgv: [] });
+  const [message] = await once(child, 'message');
+  const port = Number(message);
+  await ask(port, request('GET', '/'));
+  const startedIn = performance.now() - begun;
+  return { port, child, startedIn, stop: () => stopped(child, () => child.disconnect()) };
+}
+
 /** Resident memory in MB. */
 export function memoryOf({ child }: Running): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+}
+
+/** Microseconds of processor time of all threads of a process. The scheduler counts nanoseconds. */
+export function spentBy({ child }: Running): number {
+  const threads = `/proc/${child.pid}/task`;
+  return readdirSync(threads).reduce((sum, thread) => {
+    try {
+      return sum + Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+    } catch {
+      // The thread has ended.
+      return sum;
+    }
+  }, 0);
 }
 
 /** Milliseconds of processor time that a process has used; other load on the machine hardly affects it. */

@@ -1,250 +1,244 @@
 /**
- * `node bench/run.ts [--seconds N] [--quick] [--daemon FILE]`: measures how fast the daemon answers on the virtual
- * host,
- * in turns with a bare node:http server that sends the same bytes. Two cores are enough. Other load on the machine
- * changes
- * the numbers more than their ratios.
+ * `npm run bench [-- --quick] [-- --daemon FILE] [-- --machine]`: the aims of the project beside what is measured on the
+ * virtual host, and what the last run measured. The daemon takes turns with a bare node:http server that sends the same
+ * bytes. Other load on the machine changes the wall clock more than the processor time, so that most figures are processor
+ * time, and ratios within one run. With `--machine` the figures are those of the test machine (bench/machine.ts).
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { bundle, root } from '../scripts/bundle.ts';
+import { isObject } from '../src/lib/json.ts';
 import { durableCommits } from './commits.ts';
-import { ask, type Bounds, load, type Result, type Target } from './load.ts';
+import { type Figure, median, report } from './figures.ts';
+import { ask, load, type Target } from './load.ts';
 import {
   type Bare,
-  computingOf,
   type Daemon,
   memoryOf,
   type Running,
   request,
+  spentBy,
   startBare,
   startDaemon,
+  startLeast,
 } from './processes.ts';
 import { makeShares } from './shares.ts';
+import { withSnapshots } from './snapshot-state.ts';
 
 const { values: options } = parseArgs({
-  options: { seconds: { type: 'string' }, quick: { type: 'boolean', default: false }, daemon: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    daemon: { type: 'string' },
+    machine: { type: 'boolean', default: false },
+  },
 });
-const seconds = Number(options.seconds ?? (options.quick ? 0.5 : 2));
-const turns = options.quick ? 3 : 5;
-const shareCount = 10_000;
+const quick = options.quick;
+const turns = quick ? 5 : 13;
+const starts = quick ? 3 : 7;
+const sizes = quick ? { shares: 1000, snapshots: 10_000 } : { shares: 10_000, snapshots: 100_000 };
 const connections = 16;
-const fewShares = 10;
-/** POSTs of one run: enough for stable numbers, few enough that the number of shares stays about that of the title. */
-const mostPosts = 200;
+const cifs = '/api/v1.0/sharing/cifs/';
+const firstPage = '/api/v1.0/storage/snapshot/?limit=20';
 
-const list = '/api/v1.0/sharing/cifs/';
-/** The folder exists already: creating folders would measure the disk, not the daemon. */
-const postBody = (name: string) =>
-  JSON.stringify({ cifs_path: '/mnt/tank/share-00001', cifs_name: name, cifs_comment: 'Files of a new team' });
-
-/** One run, with the server's processor time for each answer in microseconds. */
-interface Run extends Result {
-  readonly computing: number;
-}
-
-interface Line {
-  readonly what: string;
-  readonly bare: Run;
-  readonly ours: Run;
-  readonly aim: number | undefined;
-}
-
-// On a disk, like a real state folder: /tmp is often in memory.
-const folder = mkdtempSync('/var/tmp/holdfast-bench-');
-try {
-  await measure();
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+if (options.machine) await import('./machine.ts');
+else await measure();
 
 async function measure(): Promise<void> {
-  if (options.daemon === undefined) await bundle('dist');
-  const program = options.daemon ?? join(root, 'dist/holdfast.mjs');
+  // On a disk, like a real state folder: /tmp is often in memory.
+  const folder = mkdtempSync('/var/tmp/holdfast-bench-');
+  try {
+    if (options.daemon === undefined) await bundle('dist');
+    const program = options.daemon ?? join(root, 'dist/holdfast.mjs');
+    const small = mkdtempSync(join(folder, 'small-'));
+    await makeShares(small, 100);
+    const large = mkdtempSync(join(folder, 'large-'));
+    await makeShares(large, sizes.shares);
+    withSnapshots(large, sizes.snapshots);
+    const figures = [
+      ...(await startsOf('fresh', program, () => mkdtempSync(join(folder, 'fresh-')), { ratio: 2.5, memory: 100 })),
+      ...(await startsOf(`${sizes.shares} shares, ${sizes.snapshots} snapshots`, program, () => large, { ratio: 4 })),
+      ...(await requestsOf(program, small, folder)),
+      ...(await loadOf(program, large)),
+    ];
+    report(quick ? 'virtual-quick' : 'virtual', figures);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
-  const fresh = await startupOf(program, (turn) => mkdtempSync(join(folder, `fresh-${turn}-`)));
-  const small = mkdtempSync(join(folder, 'small-'));
-  await makeShares(small, fewShares);
-  const large = mkdtempSync(join(folder, 'large-'));
-  await makeShares(large, shareCount);
-  const full = await startupOf(program, () => large);
+/** First answers, in turns with those of a bare server. The compiled code is cached, as in the package. */
+async function startsOf(
+  title: string,
+  program: string,
+  stateOf: () => string,
+  aims: { readonly ratio: number; readonly memory?: number },
+): Promise<readonly Figure[]> {
+  const runs: { ours: number; bare: number; ourWall: number; bareWall: number; memory: number }[] = [];
+  for (let turn = 0; turn <= starts; turn += 1) {
+    const bare = await startLeast();
+    const [bareTime, bareWall] = [spentBy(bare), bare.startedIn];
+    await bare.stop();
+    const daemon = await startDaemon(stateOf(), { program });
+    runs.push({ ours: spentBy(daemon), bare: bareTime, ourWall: daemon.startedIn, bareWall, memory: memoryOf(daemon) });
+    await daemon.stop();
+  }
+  // The first one fills the caches.
+  const of = (name: keyof (typeof runs)[number]) => median(runs.slice(1).map((run) => run[name]));
+  const what = `first answer, ${title}`;
+  return [
+    { what: `${what}: processor time`, value: of('ours') / 1000, unit: 'ms' },
+    { what: `${what}: times bare Node's`, value: of('ours') / of('bare'), unit: '', aim: { most: aims.ratio } },
+    { what: `${what}: wall clock, times bare Node's`, value: of('ourWall') / of('bareWall'), unit: '' },
+    {
+      what: `resident, ${title}`,
+      value: of('memory'),
+      unit: 'MB',
+      ...(aims.memory !== undefined && { aim: { most: aims.memory } }),
+    },
+  ];
+}
 
+async function requestsOf(program: string, state: string, folder: string): Promise<readonly Figure[]> {
+  const daemon = await startDaemon(state, { program });
   const bare = await startBare();
   try {
-    const withFew = await served(program, small, (daemon) => postsBeside('POST a share, few there', daemon, bare));
-    const withMany = await served(program, large, async (daemon) => {
-      const atStart = memoryOf(daemon);
-      const gets = [
-        await beside('GET a singleton', daemon, bare, '/api/v1.0/services/cifs/', 0.7),
-        await beside('GET one share', daemon, bare, `${list}5000/`, 0.7),
-        await beside(`GET 20 of ${shareCount} shares`, daemon, bare, `${list}?limit=20&offset=5000`, 0.4),
-      ];
-      const afterGets = memoryOf(daemon);
-      const posts = await postsBeside(`POST a share, ${shareCount} there`, daemon, bare);
-      return { gets, posts, memory: { atStart, afterGets, afterPosts: memoryOf(daemon) } };
+    const ratio = async (what: string, path: string, least?: number): Promise<Figure> => ({
+      what: `${what}: of bare node:http`,
+      ...{ value: await ratioOf(daemon, bare, path), unit: '' },
+      ...(least !== undefined && { aim: { least } }),
     });
-
-    printLines([...withMany.gets, withFew.line, withMany.posts.line]);
-    print('');
-    for (const { line, alone, commits } of [withFew, withMany.posts]) {
-      const share = line.ours.perSecond / commits;
-      print(
-        `${line.what.padEnd(30)} one at a time, each with its own commit, ${whole(alone.perSecond)} per second; ${connections} at once ${(line.ours.perSecond / alone.perSecond).toFixed(1)} times as many`,
-      );
-      print(
-        `${line.what.padEnd(30)} ${connections} at once, ${share.toFixed(2)} of the ${whole(commits)} durable commits a second that this disk allows (aim: more than 1)`,
-      );
+    const reads = [
+      await ratio('GET one', `${cifs}50/`, 0.85),
+      await ratio('GET a singleton', '/api/v1.0/services/cifs/'),
+      await ratio('GET 20 of a list', `${cifs}?limit=20&offset=50`),
+    ];
+    let count = 0;
+    const share = () => {
+      count += 1;
+      return JSON.stringify({ cifs_path: '/mnt/tank/share-00001', cifs_name: `bench-${count}`, cifs_comment: 'Files' });
+    };
+    const post = { status: 201, request: () => request('POST', cifs, share()) };
+    const put = {
+      status: 200,
+      request: () => request('PUT', `${cifs}50/`, JSON.stringify({ cifs_comment: `c${count++}` })),
+    };
+    const commits: number[] = [];
+    const posts: Spent[] = [];
+    const puts: Spent[] = [];
+    for (let turn = 0; turn <= turns; turn += 1) {
+      commits.push(durableCommits(folder, 0.5, share()));
+      posts.push(await spentOn(daemon, post, 150));
+      puts.push(await spentOn(daemon, put, 150));
     }
-    print(
-      `${'start to first answer'.padEnd(30)} fresh ${whole(fresh.milliseconds)} ms, with ${shareCount} shares ${whole(full.milliseconds)} ms (aim: under 1000)`,
-    );
-    const { atStart, afterGets, afterPosts } = withMany.memory;
-    print(`${'resident memory, fresh'.padEnd(30)} ${whole(fresh.memory)} MB (aim: under 120)`);
-    print(
-      `${`resident memory, ${shareCount} shares`.padEnd(30)} ${whole(atStart)} MB at start, ${whole(afterGets)} after the GETs, ${whole(afterPosts)} after the POSTs`,
-    );
+    const each = (runs: readonly Spent[]) => median(runs.slice(1).map(({ each }) => each)) / 1000;
+    const perCommit = (runs: readonly Spent[]) =>
+      median(runs.slice(1).map(({ perSecond }, index) => perSecond / (commits[index + 1] ?? 1)));
+    return [
+      ...reads,
+      { what: 'POST, 16 at once: processor time each', value: each(posts), unit: 'ms', aim: { most: 0.35 } },
+      { what: 'PUT, 16 at once: processor time each', value: each(puts), unit: 'ms', aim: { most: 0.35 } },
+      { what: 'POST, 16 at once: of single durable commits', value: perCommit(posts), unit: '', aim: { least: 1 } },
+      { what: 'PUT, 16 at once: of single durable commits', value: perCommit(puts), unit: '', aim: { least: 1 } },
+      { what: 'idle: part of a core', value: await idleOf(daemon), unit: '%', aim: { most: 0.1 } },
+    ];
   } finally {
+    await daemon.stop();
     await bare.stop();
   }
 }
 
-async function served<T>(program: string, state: string, work: (daemon: Daemon) => Promise<T>): Promise<T> {
-  const daemon = await startDaemon(state, { program });
+/** Memory and the longest computation under load, with very many objects. */
+async function loadOf(program: string, state: string): Promise<readonly Figure[]> {
+  const daemon = await startDaemon(state, { program, environment: { HOLDFAST_STALL: '10' } });
   try {
-    return await work(daemon);
+    const page: number[] = [];
+    for (let turn = 0; turn < 20; turn += 1) {
+      const begun = performance.now();
+      await ask(daemon.port, request('GET', firstPage));
+      page.push(performance.now() - begun);
+    }
+    const memory: number[] = [];
+    for (let turn = 0; turn < (quick ? 2 : 6); turn += 1) {
+      let count = 0;
+      for (const [path, requests] of [
+        [`${cifs}50/`, 5000],
+        [`${cifs}?limit=20&offset=500`, 2000],
+        [firstPage, 500],
+        ['/api/v1.0/storage/snapshot/?limit=0', 2],
+      ] as const)
+        await load(
+          { port: daemon.port, status: 200, request: () => request('GET', path) },
+          { connections, seconds: 60, requests },
+        );
+      const name = () => `load-${turn}-${count++}`;
+      const share = () => JSON.stringify({ cifs_path: '/mnt/tank/share-00001', cifs_name: name() });
+      await load(
+        { port: daemon.port, status: 201, request: () => request('POST', cifs, share()) },
+        { connections, seconds: 60, requests: 200 },
+      );
+      memory.push(memoryOf(daemon));
+    }
+    const answer: unknown = JSON.parse((await ask(daemon.port, request('GET', '/api/holdfast/v1/daemon'))).body);
+    const longest = isObject(answer) ? Number(answer['longest_stall']) : Number.NaN;
+    return [
+      { what: 'first page of all snapshots', value: median(page), unit: 'ms', aim: { most: 20 } },
+      { what: 'resident after load', value: memory.at(-1) ?? Number.NaN, unit: 'MB', aim: { most: 160 } },
+      {
+        what: 'growth in the second half of the load',
+        value: (memory.at(-1) ?? 0) - (memory[Math.floor(memory.length / 2)] ?? 0),
+        unit: 'MB',
+      },
+      { what: 'longest computation without a pause', value: longest, unit: 'ms', aim: { most: 20 } },
+    ];
   } finally {
     await daemon.stop();
   }
 }
 
-async function startupOf(
-  program: string,
-  stateOf: (turn: number) => string,
-): Promise<{ readonly milliseconds: number; readonly memory: number }> {
-  const starts: { milliseconds: number; memory: number }[] = [];
-  for (let turn = 0; turn < 3; turn += 1) {
-    starts.push(
-      await served(program, stateOf(turn), async (daemon) => ({
-        milliseconds: daemon.startedIn,
-        memory: memoryOf(daemon),
-      })),
-    );
-  }
-  return {
-    milliseconds: median(starts.map((one) => one.milliseconds)),
-    memory: median(starts.map((one) => one.memory)),
-  };
+interface Spent {
+  /** Microseconds of processor time for each answer. */
+  readonly each: number;
+  readonly perSecond: number;
 }
 
-async function beside(what: string, daemon: Daemon, bare: Bare, path: string, aim: number): Promise<Line> {
+async function spentOn(server: Running, target: Omit<Target, 'port'>, requests: number): Promise<Spent> {
+  const before = spentBy(server);
+  const result = await load({ ...target, port: server.port }, { connections, seconds: 60, requests });
+  return { each: (spentBy(server) - before) / result.requests, perSecond: result.perSecond };
+}
+
+/** Processor time of the bare server for each answer, as a part of the daemon's. */
+async function ratioOf(daemon: Daemon, bare: Bare, path: string): Promise<number> {
   const bytes = request('GET', path);
-  await teach(bare, 'GET', path, await ask(daemon.port, bytes));
+  const { status, head, body } = await ask(daemon.port, bytes);
+  const pairs = head
+    .trim()
+    .split('\r\n')
+    .slice(1)
+    .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)] as const)
+    .filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name.toLowerCase()));
+  await bare.know('GET', path, { status, headers: Object.fromEntries(pairs), body });
   const target = { status: 200, request: () => bytes };
-  const bounds = { connections, seconds };
-  const runs = await inTurns(
-    () => run(bare, target, bounds),
-    () => run(daemon, target, bounds),
-  );
-  return { what, aim, ...runs };
-}
-
-async function postsBeside(
-  what: string,
-  daemon: Daemon,
-  bare: Bare,
-): Promise<{ readonly line: Line; readonly alone: Run; readonly commits: number }> {
-  const first = await ask(daemon.port, request('POST', list, postBody('bench-first')));
-  if (first.status !== 201) throw new Error(`the POST answered ${first.status}: ${first.body}`);
-  await teach(bare, 'POST', list, first);
-  const commits: number[] = [];
-  const series = process.hrtime.bigint();
-  let count = 0;
-  const target = {
-    status: 201,
-    request: () => {
-      count += 1;
-      return request('POST', list, postBody(`bench-${series}-${count}`));
-    },
-  };
-  const alone: Run[] = [];
-  const runs = await inTurns(
-    () => run(bare, target, { connections, seconds: seconds / 4 }),
-    async () => {
-      commits.push(durableCommits(folder, seconds / 2, first.body));
-      alone.push(await run(daemon, target, { connections: 1, seconds, requests: mostPosts }));
-      return run(daemon, target, { connections, seconds, requests: mostPosts });
-    },
-  );
-  return { line: { what, aim: undefined, ...runs }, alone: middle(alone.slice(1)), commits: median(commits) };
-}
-
-/** Short runs in turns, so that other load on the machine affects both servers alike. The first runs warm both up. */
-async function inTurns(
-  ofBare: () => Promise<Run>,
-  ofOurs: () => Promise<Run>,
-): Promise<{ readonly bare: Run; readonly ours: Run }> {
-  const bare: Run[] = [];
-  const ours: Run[] = [];
+  const ours: number[] = [];
+  const theirs: number[] = [];
   for (let turn = 0; turn <= turns; turn += 1) {
-    bare[turn] = await ofBare();
-    ours[turn] = await ofOurs();
+    theirs.push((await spentOn(bare, target, 3000)).each);
+    ours.push((await spentOn(daemon, target, 3000)).each);
   }
-  return { bare: middle(bare.slice(1)), ours: middle(ours.slice(1)) };
+  return leastOf(theirs.slice(1)) / leastOf(ours.slice(1));
 }
 
-async function run(server: Running, target: Omit<Target, 'port'>, bounds: Bounds): Promise<Run> {
-  const before = computingOf(server);
-  const result = await load({ ...target, port: server.port }, bounds);
-  return { ...result, computing: ((computingOf(server) - before) * 1000) / result.requests };
+/** Other load makes a round dearer, by caches that it empties, and never cheaper: the mean of the least quarter. */
+function leastOf(numbers: readonly number[]): number {
+  const least = numbers.toSorted((a, b) => a - b).slice(0, Math.ceil(numbers.length / 4));
+  return least.reduce((sum, one) => sum + one, 0) / least.length;
 }
 
-/** The bare server sends the daemon's answer byte for byte, without the headers that Node adds to both. */
-async function teach(
-  bare: Bare,
-  method: string,
-  path: string,
-  { status, head, body }: Awaited<ReturnType<typeof ask>>,
-): Promise<void> {
-  const lines = head.trim().split('\r\n').slice(1);
-  const pairs = lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)] as const);
-  const headers = Object.fromEntries(
-    pairs.filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name.toLowerCase())),
-  );
-  await bare.know(method, path, { status, headers, body });
-}
-
-function middle(results: readonly Run[]): Run {
-  const of = (name: keyof Run) => median(results.map((result) => result[name]));
-  return {
-    perSecond: of('perSecond'),
-    p50: of('p50'),
-    p99: of('p99'),
-    requests: of('requests'),
-    computing: of('computing'),
-  };
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
-}
-
-function printLines(lines: readonly Line[]): void {
-  const cells = (...texts: readonly string[]) =>
-    print(texts.map((text, column) => (column === 0 ? text.padEnd(30) : text.padStart(9))).join(' '));
-  cells('', 'bare /s', 'p99 ms', 'CPU µs', 'ours /s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'aim');
-  for (const { what, bare, ours, aim } of lines) {
-    const ratio = ours.perSecond / bare.perSecond;
-    const bareCells = [whole(bare.perSecond), bare.p99.toFixed(2), whole(bare.computing)];
-    const ourCells = [whole(ours.perSecond), ours.p50.toFixed(2), ours.p99.toFixed(2), whole(ours.computing)];
-    cells(what, ...bareCells, ...ourCells, ratio.toFixed(2), aim === undefined ? '' : aim.toFixed(2));
-  }
-}
-
-function whole(number: number): string {
-  return number.toFixed(0);
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+async function idleOf(daemon: Daemon): Promise<number> {
+  await pause(quick ? 15_000 : 60_000);
+  const [before, begun] = [spentBy(daemon), performance.now()];
+  await pause(quick ? 10_000 : 60_000);
+  return ((spentBy(daemon) - before) / 1000 / (performance.now() - begun)) * 100;
 }

@@ -51,8 +51,13 @@ function digits(index: number): string {
   return String(index).padStart(5, '0');
 }
 
-export async function makeShares(state: string, count: number, protocol: Protocol = 'cifs'): Promise<void> {
-  const disks = Array<number>(4).fill(2 * 1024 ** 3);
+export async function makeShares(
+  state: string,
+  count: number,
+  protocol: Protocol = 'cifs',
+  diskCount = 4,
+): Promise<void> {
+  const disks = Array<number>(diskCount).fill(2 * 1024 ** 3);
   const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks, now: Date.now });
   const app = await buildApp({
     host,
@@ -67,7 +72,7 @@ export async function makeShares(state: string, count: number, protocol: Protoco
     const names = (await host.disks.list()).map(({ name }) => name);
     await send(app, 'POST', 'storage/volume/', {
       volume_name: 'tank',
-      layout: [{ vdevtype: 'raidz', disks: names }],
+      layout: [{ vdevtype: 'raidz', disks: names.slice(0, 4) }],
     });
     await send(app, 'PUT', `services/services/${protocol}/`, { srv_enable: true });
     for (let first = 0; first < count; first += perChange) {

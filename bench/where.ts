@@ -8,6 +8,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startNas, untilReady } from '../test/support/lab/nas.ts';
+import { noteProgramsIn } from './programs.ts';
 
 const { values } = parseArgs({
   options: {
@@ -20,7 +21,7 @@ const [datasets, shares, snapshots] = [Number(values.datasets), Number(values.sh
 
 await using nas = await startNas({ disks: 1, diskSize: '3G', memory: 2048 });
 const { api, machine } = nas;
-await noteProgramsIn();
+await noteProgramsIn(nas);
 await api.expect(201, 'POST', 'storage/volume/', {
   volume_name: 'tank',
   layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
@@ -98,17 +99,4 @@ async function processors(): Promise<ReadonlyMap<string, number>> {
     add(`${name} below`, (numbers[13] ?? 0) + (numbers[14] ?? 0));
   }
   return seconds;
-}
-
-/** Lets the helper process of the daemon write down each program that it starts, and how long it ran. */
-async function noteProgramsIn(): Promise<void> {
-  await machine.run(
-    `
-    sed -i '1i import{appendFileSync as __note}from"node:fs";' /usr/lib/holdfast/dist/helper.mjs
-    sed -i 's/const child *= *spawn(program, *rest,\\([^;]*\\));/const __began=Date.now();const child=spawn(program,rest,\\1);child.on("close",()=>__note("\\/tmp\\/programs",__began+" "+(Date.now()-__began)+" "+argv.join(" ").replaceAll("\\\\n"," ").slice(0,200)+"\\\\n"));/' /usr/lib/holdfast/dist/helper.mjs
-    grep -q '__note("' /usr/lib/holdfast/dist/helper.mjs
-    systemctl restart holdfast`,
-    { seconds: 300 },
-  );
-  await untilReady(api, 300);
 }

@@ -14,6 +14,12 @@ export const withRequire =
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
+ * Options of Node for the daemon, here, in bin/start and in the package: a young generation of at most 4 MiB instead of 16.
+ * It needs a third less memory under load, for a twentieth more processor time of a GET (decision 151).
+ */
+export const nodeOptions: readonly string[] = ['--max-semi-space-size=4'];
+
+/**
  * Packages that a start does not need, or not before the first answer. The bundle evaluates them when a value of them is
  * first used.
  */

@@ -11,7 +11,7 @@ import { completionScripts } from '../src/cli/client/completion.ts';
 import { manualPages } from '../src/cli/client/manual.ts';
 import { vocabularyOf } from '../src/engine/declare/vocabulary.ts';
 import { lines } from '../src/lib/text.ts';
-import { bundle, root } from './bundle.ts';
+import { bundle, nodeOptions, root } from './bundle.ts';
 
 const tree = `${root}/dist/package`;
 const home = `${tree}/usr/lib/holdfast`;
@@ -117,7 +117,10 @@ await copyFile(`${root}/node_modules/better-sqlite3/package.json`, `${database}/
 await copyFile(`${root}/node_modules/better-sqlite3/prebuilds/linux-x64.node`, `${database}/prebuilds/linux-x64.node`);
 await put(
   '/usr/sbin/holdfast',
-  lines('#!/bin/sh', 'exec /usr/lib/holdfast/bin/node /usr/lib/holdfast/dist/holdfast.mjs "$@"'),
+  lines(
+    '#!/bin/sh',
+    `exec /usr/lib/holdfast/bin/node ${nodeOptions.join(' ')} /usr/lib/holdfast/dist/holdfast.mjs "$@"`,
+  ),
   0o755,
 );
 for (const [name, page] of manualPages(vocabularyOf(catalogue, management), version))

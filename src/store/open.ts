@@ -143,8 +143,10 @@ function hasTables(database: Database.Database): boolean {
   return Number(database.pragma('user_version', { simple: true })) > 0;
 }
 
-/** The newest revision of the database. */
-export function lastRevision(database: Database.Database): Omit<RevisionMark, 'plan'> | undefined {
+/** The newest revision. A caller that needs it often keeps the prepared statement. */
+export function lastRevision(database: {
+  prepare(sql: string): Database.Statement;
+}): Omit<RevisionMark, 'plan'> | undefined {
   return revisionOf(database.prepare('SELECT * FROM revisions ORDER BY number DESC LIMIT 1').get());
 }
 

@@ -67,6 +67,8 @@ export class PoolBackups {
   /** The last logged error of each pool, so that the same error is logged once. */
   readonly #failures = new Map<string, string>();
   #soon: NodeJS.Timeout | undefined;
+  /** When the newest change came. */
+  #newest = 0;
   #since: number | undefined;
   #writing: Promise<void> = Promise.resolve();
   #sealed: BackupSeal | undefined;
@@ -90,13 +92,22 @@ export class PoolBackups {
 
   /** Waits until no more changes arrive, at most `longest`. */
   #wait(): void {
-    this.#since ??= performance.now();
+    this.#newest = performance.now();
+    if (this.#since !== undefined) return;
+    this.#since = this.#newest;
+    this.#look();
+  }
+
+  /** One timer for all changes: when it ends and others came meanwhile, it runs again. */
+  #look(): void {
+    if (this.#since === undefined) return;
+    const left = Math.min(this.#newest + quiet, this.#since + longest) - performance.now();
+    if (left <= 0) {
+      void this.write();
+      return;
+    }
     clearTimeout(this.#soon);
-    this.#soon = setTimeout(
-      () => void this.write(),
-      Math.max(0, Math.min(quiet, this.#since + longest - performance.now())),
-    );
-    this.#soon.unref();
+    this.#soon = setTimeout(() => this.#look(), Math.ceil(left)).unref();
   }
 
   /** Writes the newest revision to each pool that lacks it. A failure is logged and retried. */

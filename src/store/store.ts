@@ -203,7 +203,7 @@ export class Store implements ConfigurationStore {
   /** Called at the end of the start: writes the log back to the main file and marks the machine as configured. */
   settle(): void {
     this.#checkpoint();
-    if (lastRevision(this.#database) === undefined) return;
+    if (lastRevision(this.#connection) === undefined) return;
     this.#writeMark({ durably: true });
     try {
       if (this.#options.machineMark !== undefined) writeMachineMark(this.#options.machineMark, this.#folder);
@@ -232,9 +232,8 @@ export class Store implements ConfigurationStore {
   #noteCommit(): void {
     this.#marking ??= setTimeout(() => this.#syncMark(), markAfter);
     this.#marking.unref();
-    clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => this.#checkpoint(), idle);
-    this.#settling.unref();
+    this.#settling ??= setTimeout(() => this.#checkpoint(), idle);
+    this.#settling.unref().refresh();
   }
 
   #syncMark(): void {
@@ -245,7 +244,7 @@ export class Store implements ConfigurationStore {
   }
 
   #writeMark(how: { readonly durably: boolean }): void {
-    const last = lastRevision(this.#database);
+    const last = lastRevision(this.#connection);
     if (last === undefined || this.#copy !== undefined) return;
     try {
       writeMark(this.#folder, { ...last, plan: this.#ended }, how);

@@ -1,0 +1,63 @@
+/**
+ * `lab/enclosed npm run bench -- --machine`, after any test of the test machine, which makes its package and layers: the
+ * aims that only a real system shows. The test machine has one slow processor, so that its figures are processor time.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { startNas, untilReady } from '../test/support/lab/nas.ts';
+import { type Figure, median, report } from './figures.ts';
+import { noteProgramsIn } from './programs.ts';
+
+const repeats = 5;
+const idleSeconds = 120;
+
+await using nas = await startNas({ disks: 1, diskSize: '3G', memory: 2048 });
+const { api, machine } = nas;
+const output = async (script: string) => (await machine.run(script, { seconds: 300 })).trim();
+/** Processor seconds of the daemon and its helper, without those of the programs that they ran. */
+const used = async () =>
+  Number(
+    await output(
+      `pid=$(systemctl show -P MainPID holdfast); for one in $pid $(pgrep -P $pid); do
+         cut -d')' -f2 /proc/$one/stat | awk '{print $12 + $13}'; done | awk '{sum += $1} END {print sum / 100}'`,
+    ),
+  );
+
+await api.expect(201, 'POST', 'storage/volume/', {
+  volume_name: 'tank',
+  layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
+});
+const bare = Number(
+  await output(`cat >/tmp/bare.mjs <<'END'
+import { createServer } from 'node:http';
+createServer().listen(0, '127.0.0.1', () => process.exit());
+END
+  for n in 1 2 3; do bash -c 'TIMEFORMAT="%U %S"; time /usr/lib/holdfast/bin/node /tmp/bare.mjs' 2>&1; done | awk '{print $1 + $2}' | sort -n | sed -n 2p`),
+);
+const starts: number[] = [];
+for (let n = 0; n < repeats; n += 1) {
+  await machine.run('systemctl restart holdfast', { seconds: 300 });
+  await untilReady(api, 300);
+  starts.push(await used());
+}
+const resident = Number(
+  await output("grep VmRSS /proc/$(systemctl show -P MainPID holdfast)/status | awk '{print $2 / 1024}'"),
+);
+await pause(60_000);
+const before = await used();
+await pause(idleSeconds * 1000);
+const idle = ((await used()) - before) / idleSeconds;
+await noteProgramsIn(nas);
+const programs: number[] = [];
+for (let n = 0; n < repeats; n += 1) {
+  await machine.run(': >/tmp/programs');
+  await api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: `one${n}` });
+  programs.push(Number(await output("grep -c ' zfs ' /tmp/programs || true")));
+}
+const figures: readonly Figure[] = [
+  { what: 'ready after a restart: processor time, helper included', value: median(starts), unit: 's' },
+  { what: "ready after a restart: times bare Node's start", value: median(starts) / bare, unit: '' },
+  { what: 'resident after a restart', value: resident, unit: 'MB', aim: { most: 100 } },
+  { what: 'idle: part of the core, helper included', value: idle * 100, unit: '%', aim: { most: 0.1 } },
+  { what: 'zfs programs for a new dataset', value: median(programs), unit: '', aim: { most: 2 } },
+];
+report('machine', figures);
