@@ -93,7 +93,8 @@ export class Router<R extends { readonly pattern: string }> {
   >();
 
   constructor(routes: readonly R[]) {
-    for (const route of routes.toSorted((a, b) => specificity(b) - specificity(a))) {
+    const weighed = routes.map((route) => ({ route, weight: specificity(route) }));
+    for (const { route } of weighed.sort((a, b) => b.weight - a.weight)) {
       if (!route.pattern.includes('{')) {
         this.#plain.set(route.pattern, { route, params: {} });
         continue;
