@@ -20,6 +20,7 @@ import type { Engine, RequestContext } from '../engine/engine.ts';
 import type { DryPlan } from '../engine/plan/dry-run.ts';
 import type { Bin } from '../engine/services.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
+import { forgetOldest } from '../lib/recent.ts';
 import { quote } from '../lib/text.ts';
 import { Turns } from '../lib/turns.ts';
 import { type Answer, json, jsonList, jsonText, jsonType, nothing, sentence } from './answer.ts';
@@ -79,6 +80,9 @@ interface RequestedChange {
 /** Whether the principal may read secrets and raw lines. */
 const readsSecrets = (call: Call): boolean => call.readsSecrets ?? call.context.access?.readsSecrets !== false;
 
+/** How many answers to reads of one record are kept. */
+const mostKeptAnswers = 1000;
+
 /** How many lists are kept, and how many characters they may have. */
 const mostKeptLists = 100;
 const longestKeptList = 32_768;
@@ -95,7 +99,7 @@ export class ResourceController {
   readonly #openTexts = new WeakMap<object, { readonly of: string; readonly text: string }>();
   readonly #withoutSecrets: (text: string) => string;
   /** The answers to reads of records that were read before. */
-  readonly #answers = new WeakMap<object, Answer>();
+  readonly #answers = new Map<object, Answer>();
   /** The lists that were read last, by resource and query. */
   readonly #lists = new Map<string, { readonly version: number; readonly answer: Answer }>();
 
@@ -455,6 +459,7 @@ export class ResourceController {
     if (known !== undefined) return known;
     const answer = Object.freeze(this.#answer(call, 200, of, record));
     this.#answers.set(record, answer);
+    forgetOldest(this.#answers, mostKeptAnswers);
     return answer;
   }
 

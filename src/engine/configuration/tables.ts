@@ -1,4 +1,5 @@
 import { sortedJson } from '../../lib/json.ts';
+import { forgetOldest } from '../../lib/recent.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Kept, RecordChange } from '../declare/kept.ts';
 import type { Location } from '../declare/location.ts';
@@ -10,6 +11,9 @@ export type { Kept, RecordChange };
 
 /** Small enough that a group is rendered quickly, large enough that thousands of records form only dozens of groups. */
 export const idsPerGroup = 64;
+
+/** Texts of records that are cached: each is as large as its record. */
+const mostTexts = 2000;
 
 export const groupNumber = (id: number) => Math.floor(id / idsPerGroup);
 
@@ -85,12 +89,14 @@ export class Table<F extends Fields = Fields> {
     return index.get(value) ?? none;
   }
 
-  /** The record as JSON text for responses. Cached after the first use, so that a GET costs one look-up. */
+  /** The record as JSON text for responses. Those used last are cached, so that a GET costs one look-up. */
   text(record: RecordOf<F>): string {
     const kept = this.#texts.get(record);
     if (kept !== undefined) return kept;
     const text = sortedJson(answered(this.resource.fields, record));
-    if (this.#byId.get(record.id) === record) this.#texts.set(record, text);
+    if (this.#byId.get(record.id) !== record) return text;
+    this.#texts.set(record, text);
+    forgetOldest(this.#texts, mostTexts);
     return text;
   }
 
