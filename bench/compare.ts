@@ -51,7 +51,7 @@ const folder = mkdtempSync('/var/tmp/holdfast-compare-');
 const daemons: Daemon[] = [];
 try {
   for (const [index, program] of programs.entries()) {
-    const daemon = await startDaemon(mkdtempSync(join(folder, `${index}-`)), { program });
+    const daemon = await startDaemon(mkdtempSync(join(folder, `${index}-`)), { program, isPlain: index === 0 });
     daemons.push(daemon);
     await furnish(daemon);
   }

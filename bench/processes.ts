@@ -41,6 +41,8 @@ export async function startDaemon(
     /** Besides those that the package has. */
     readonly nodeOptions?: readonly string[];
     readonly environment?: Readonly<Record<string, string>>;
+    /** Whether it gets none of the options that the package has, as earlier versions did. */
+    readonly isPlain?: boolean;
     /** Milliseconds until the first answer. */
     readonly patience?: number;
   },
@@ -51,7 +53,7 @@ export async function startDaemon(
   const child = spawn(
     process.execPath,
     [
-      ...nodeOptions,
+      ...(options.isPlain === true ? [] : nodeOptions),
       ...(options.nodeOptions ?? []),
       options.program,
       'serve',
