@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Host } from '../../src/host/ports/index.ts';
-import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
+import { openVirtualHost, type Shelf, type VirtualHost } from '../../src/host/virtual/index.ts';
 import { VirtualServices } from '../../src/host/virtual/services.ts';
 import { programs } from '../../src/subsystems/index.ts';
 
@@ -18,8 +18,17 @@ export interface HostUnderTest {
   /** A domain that it reaches. */
   readonly domain?: DomainUnderTest;
   start(t: TestContext): Promise<Host>;
+  /** Two machines that reach the same disks. */
+  startPair?(t: TestContext): Promise<PairUnderTest>;
   /** Ends the program of a service without Holdfast: as if it had exited by itself, or with an error. */
   endProgram?(service: string, how: 'ended' | 'failed', host: Host): Promise<void>;
+}
+
+export interface PairUnderTest {
+  readonly hosts: readonly [Host, Host];
+  readonly names: readonly [string, string];
+  /** Switches one of them off, or only cuts its cable. */
+  fence(name: string, state: 'offline' | 'unknown'): Promise<void>;
 }
 
 /** An Active Directory domain of another machine. */
@@ -78,13 +87,14 @@ export const eightDisks: readonly number[] = Array<number>(8).fill(4 * GiB);
 
 export async function virtualHost(
   t: TestContext,
-  options: { folder?: string; disks?: readonly number[]; now?: () => number } = {},
+  options: { folder?: string; disks?: readonly number[]; now?: () => number; shelf?: Shelf } = {},
 ): Promise<VirtualHost> {
   const host = await openVirtualHost({
     programs,
     folder: options.folder ?? scratchFolder(t),
     disks: options.disks ?? eightDisks,
     now: options.now ?? Date.now,
+    shelf: options.shelf,
   });
   finallyOf(t, () => host.close());
   return host;
@@ -100,6 +110,17 @@ export const virtual: HostUnderTest = {
     administrator: { name: 'Administrator', password: 'domain secret' },
   },
   start: (t) => virtualHost(t),
+  async startPair(t) {
+    const folder = scratchFolder(t);
+    const machine = (node: string) =>
+      virtualHost(t, { folder: join(folder, node), shelf: { folder: join(folder, 'shelf'), node } });
+    const hosts = [await machine('alpha'), await machine('beta')] as const;
+    return {
+      hosts,
+      names: ['alpha', 'beta'],
+      fence: async (name, state) => hosts[0].lease.fence(name, state),
+    };
+  },
   async endProgram(service, how, host) {
     assert.ok(host.services instanceof VirtualServices);
     host.services.end(service, how);

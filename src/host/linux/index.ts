@@ -9,6 +9,7 @@ import { LinuxCommands } from './commands.ts';
 import { LinuxDisks } from './disks.ts';
 import { LinuxDomain } from './domain.ts';
 import { LinuxJails } from './jails.ts';
+import { LinuxLease } from './lease.ts';
 import { LinuxMachine } from './machine.ts';
 import { LinuxNetwork } from './network.ts';
 import { LinuxPackages } from './packages.ts';
@@ -51,6 +52,7 @@ export async function openLinuxHost({
     domain: new LinuxDomain({ runner }),
     files: tree,
     jails: new LinuxJails({ runner }),
+    lease: new LinuxLease({ runner }),
     machine: new LinuxMachine({ runner }),
     network: new LinuxNetwork({ runner, files: tree }),
     packages: new LinuxPackages({ files: tree }),

@@ -6,6 +6,7 @@ import type { Domain } from './domain.ts';
 import type { Faults } from './faults.ts';
 import type { Files } from './files.ts';
 import type { Jails } from './jails.ts';
+import type { Lease } from './lease.ts';
 import type { Machine } from './machine.ts';
 import type { Network } from './network.ts';
 import type { Packages } from './packages.ts';
@@ -29,6 +30,7 @@ export interface Host {
   readonly faults?: Faults;
   readonly files: Files;
   readonly jails: Jails;
+  readonly lease: Lease;
   readonly machine: Machine;
   readonly network: Network;
   readonly packages: Packages;

@@ -13,6 +13,7 @@ import { VirtualFiles } from './files.ts';
 import { foreignAccounts } from './foreign-accounts.ts';
 import { VirtualJails } from './jails.ts';
 import { VirtualLdap } from './ldap.ts';
+import { type Shelf, VirtualLease } from './lease.ts';
 import { VirtualMachine } from './machine.ts';
 import { Mounts } from './mounts.ts';
 import { VirtualNetwork } from './network.ts';
@@ -27,6 +28,7 @@ import { type Exposure, VirtualWeb } from './web.ts';
 import { type VirtualZfs, virtualZfs } from './zfs/index.ts';
 
 export type { VirtualDisks } from './disks.ts';
+export type { Shelf, VirtualLease } from './lease.ts';
 export type { VirtualMachine } from './machine.ts';
 export type { VirtualPackages } from './packages.ts';
 export type { VirtualServices } from './services.ts';
@@ -37,6 +39,7 @@ export interface VirtualHost extends Host {
   readonly kind: 'virtual';
   readonly disks: VirtualDisks;
   readonly faults: VirtualFaults;
+  readonly lease: VirtualLease;
   readonly machine: VirtualMachine;
   readonly packages: VirtualPackages;
   readonly services: VirtualServices;
@@ -56,6 +59,8 @@ export interface VirtualHostOptions {
   readonly programs?: readonly string[];
   /** The domains and directories in its network; by default those that docs/virtual-host.md shows. */
   readonly directories?: Directories;
+  /** Where its disks are if other machines reach them too; by default they are in `folder`. */
+  readonly shelf?: Shelf | undefined;
   /** Where the endpoints in system/settings are opened; without it they are not. */
   readonly exposure?: Exposure;
   /** The clock, in milliseconds since 1970. */
@@ -73,6 +78,8 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const tree = new Tree(join(folder, 'root'));
   mkdirSync(join(tree.root, 'root'), { recursive: true });
   if (isNew) writeHostId(tree);
+  const { shelf } = options;
+  const lease = new VirtualLease(shelf, tree.root);
   const disks = disksOf(sizes);
   const faults: VirtualFaults = new VirtualFaults(join(folder, 'faults.json'), {
     disks: () => disks.map(({ name }) => name),
@@ -84,8 +91,15 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     },
   });
   // These refer to each other: a target needs existing storage, and storage that a target serves cannot be destroyed.
-  const zfs: VirtualZfs = virtualZfs(join(folder, 'zfs.json'), {
-    mounts: new Mounts(tree, folder),
+  const zfs: VirtualZfs = virtualZfs(join(shelf?.folder ?? folder, 'zfs.json'), {
+    mounts: new Mounts(tree, folder, shelf?.folder),
+    shared: shelf && {
+      machine: shelf.node,
+      filesOf(machine) {
+        const root = lease.rootOf(machine);
+        return root === undefined ? undefined : new Tree(root);
+      },
+    },
     disks,
     now,
     busyDevices: () => targets.inUse,
@@ -137,6 +151,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
       writeProblem: (path, more) => zfs.writeProblem(path, more),
     }),
     jails,
+    lease,
     machine: new VirtualMachine(join(folder, 'machine.json'), { booted: () => bootEnvironments.boot(), faults }),
     network,
     packages: new VirtualPackages(join(folder, 'packages.json'), tree),

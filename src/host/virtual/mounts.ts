@@ -20,13 +20,14 @@ export class Mounts {
   readonly #covered: string;
   readonly #snapshots: string;
 
-  constructor(tree: Tree, folder: string) {
+  /** `disks` has the files that are not mounted; other machines may reach it. */
+  constructor(tree: Tree, folder: string, disks = folder) {
     this.#tree = tree;
-    this.#away = join(folder, 'unmounted');
+    this.#away = join(disks, 'unmounted');
     this.#covered = join(folder, 'covered');
     mkdirSync(this.#away, { recursive: true });
     mkdirSync(this.#covered, { recursive: true });
-    this.#snapshots = join(folder, 'snapshots');
+    this.#snapshots = join(disks, 'snapshots');
     mkdirSync(this.#snapshots, { recursive: true });
   }
 
@@ -36,6 +37,19 @@ export class Mounts {
       if (this.#isAway(guid) || !lookAt(this.#tree.locate(path))?.isDirectory()) this.#mount(guid, path);
     for (const guid of readdirSync(this.#away)) if (!known.has(guid)) this.forget(guid);
     for (const guid of readdirSync(this.#snapshots)) if (!snapshots.has(guid)) this.forgetSnapshot(guid);
+  }
+
+  /** Unmounts datasets from the files of another machine, which no longer runs. */
+  fetch(table: MountTable, files: Tree): void {
+    for (const [guid, path] of [...table].reverse()) {
+      const location = files.locate(path);
+      if (this.#isAway(guid) || lookAt(location)?.isDirectory() !== true) continue;
+      try {
+        renameSync(location, join(this.#away, guid));
+      } catch (error) {
+        throw hostError(`cannot take over '${path}'`, error);
+      }
+    }
   }
 
   /** Copies the current files of a dataset for a snapshot. */

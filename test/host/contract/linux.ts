@@ -13,6 +13,7 @@ import { describeDisks } from './disks.ts';
 import { describeDomain } from './domain.ts';
 import { describeFiles } from './files.ts';
 import { describeJails } from './jails.ts';
+import { describeLease } from './lease.ts';
 import { describeMachine } from './machine.ts';
 import { describeNetwork } from './network.ts';
 import { describePackages } from './packages.ts';
@@ -80,6 +81,7 @@ const parts: Readonly<Record<string, () => void>> = {
     describeBootEnvironments(hosts);
     describeDomain([{ ...withLinux, domain: domainIn(process.env['HOLDFAST_CONTRACT_DOMAIN']) }]);
     describeJails(hosts);
+    describeLease(hosts);
     describeReplication(hosts);
   },
 };

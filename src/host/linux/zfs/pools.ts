@@ -82,14 +82,21 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
       await mountPoints.remove(mountpoint).catch(() => {});
     },
 
+    async guardPool(name: string): Promise<void> {
+      await programs.do('zpool', 'set', 'multihost=on', name);
+      await programs.do('zpool', 'set', 'cachefile=none', name);
+    },
+
     importable: () => importable.list(),
 
-    async importPool(guid, { mountpoint, takesOver = false } = {}): Promise<void> {
+    async importPool(guid, { mountpoint, takesOver = false, shared = false } = {}): Promise<void> {
       if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
       const usedBy = (await importable.list()).find((pool) => pool.guid === guid)?.usedBy;
       if (usedBy !== undefined && !takesOver) throw usedElsewhere(guid, usedBy);
+      // Without the file of known pools, from which the boot imports.
+      const kept = shared ? ['-o', 'cachefile=none'] : [];
       // By force: this machine, with another host id, or one that failed has not exported it.
-      await programs.do('zpool', 'import', '-f', ...(mountpoint === undefined ? [] : ['-N']), guid);
+      await programs.do('zpool', 'import', '-f', ...kept, ...(mountpoint === undefined ? [] : ['-N']), guid);
       if (mountpoint === undefined) return;
       const name = (await pools.pools()).find((pool) => pool.guid === guid)?.name ?? '';
       try {

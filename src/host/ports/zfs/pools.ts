@@ -17,9 +17,15 @@ export interface Pools {
   /**
    * Imports a pool from attached disks. With `mountpoint`, sets the mount point of its root dataset; datasets that
    * would be mounted elsewhere stay unmounted. A pool of another machine (`usedBy`) is refused unless `takesOver`:
-   * where both machines reach the disks, two imports destroy the pool.
+   * where both machines reach the disks, two imports destroy the pool. With `shared`, the boot of this machine does not
+   * import it.
    */
-  importPool(guid: string, options?: { mountpoint?: string; takesOver?: boolean }): Promise<void>;
+  importPool(guid: string, options?: { mountpoint?: string; takesOver?: boolean; shared?: boolean }): Promise<void>;
+  /**
+   * Prepares an imported pool for disks that two machines reach: ZFS notices if both import it at once, and the boot of
+   * this machine no longer imports it. Throws if this machine has no host id.
+   */
+  guardPool(name: string): Promise<void>;
   /**
    * Enables every feature that this machine's ZFS supports. Older versions may no longer be able to import the pool.
    */

@@ -71,6 +71,11 @@ export function virtualPools(store: PoolStore): Pools {
       store.replace(pool, { ...pool, exported: true, datasets: locked(pool.datasets) }, outOfSpace(name));
     },
 
+    // On a shelf each pool is guarded, see SharedPools; and the boot of this machine imports none.
+    async guardPool(name: string): Promise<void> {
+      store.pool(name);
+    },
+
     async importable(): Promise<readonly ImportablePool[]> {
       return store.value.pools
         .filter(({ exported }) => exported)
@@ -109,6 +114,7 @@ export function virtualPools(store: PoolStore): Pools {
           ? Object.freeze({ ...record, mountpoint: checkedMountpoint(mountpoint) })
           : record,
       );
+      store.fetchFiles(guid);
       store.replace(pool, { ...pool, exported: false, usedBy: undefined, datasets }, outOfSpace(pool.name));
     },
 

@@ -4,6 +4,7 @@ import type { Dataset } from '../../ports/zfs.ts';
 import type { VirtualDisk } from '../disks.ts';
 import type { Mounts, MountTable } from '../mounts.ts';
 import { Memory } from '../state.ts';
+import type { Tree } from '../tree.ts';
 import { devicesOf, isReplacement, withReplacements } from './groups.ts';
 import { deviceOf, mustBeDatasetName, partsOf, poolNameOf } from './names.ts';
 import {
@@ -16,6 +17,7 @@ import {
 } from './record.ts';
 import { guidsOf, snapshotGuidsOf, withoutDeferred } from './records.ts';
 import { scanOf } from './scans.ts';
+import { SharedPools } from './shared-pools.ts';
 import { parentOf } from './space.ts';
 import { withSparesIn } from './spares.ts';
 import { viewOf } from './view.ts';
@@ -31,6 +33,8 @@ export interface PoolStoreOptions {
   readonly hasEventDaemon: () => boolean;
   /** The value of a fault of a disk or a pool; undefined while there is none. */
   readonly faultOf: (kind: FaultKind, target: string) => number | undefined;
+  /** The machines that reach the disks, if several do; `files` are those of one of them. */
+  readonly shared?: { readonly machine: string; readonly filesOf: (machine: string) => Tree | undefined } | undefined;
 }
 
 /** The stored records of all pools, and the one way to change them. */
@@ -44,10 +48,15 @@ export class PoolStore {
   readonly faultOf: PoolStoreOptions['faultOf'];
   readonly #hasEventDaemon: () => boolean;
   readonly #diskNames: ReadonlySet<string>;
-  readonly #memory: Memory<ZfsRecord>;
+  readonly #memory: Memory<ZfsRecord> | SharedPools;
+  readonly #filesOf: ((machine: string) => Tree | undefined) | undefined;
 
-  constructor(path: string, { mounts, disks, now, busyDevices, hasEventDaemon, faultOf }: PoolStoreOptions) {
-    this.#memory = new Memory(path, isZfsRecord, Object.freeze({ pools: [] }));
+  constructor(path: string, { mounts, disks, now, busyDevices, hasEventDaemon, faultOf, shared }: PoolStoreOptions) {
+    this.#memory =
+      shared === undefined
+        ? new Memory(path, isZfsRecord, Object.freeze({ pools: [] }))
+        : new SharedPools(path, shared.machine);
+    this.#filesOf = shared?.filesOf;
     this.mounts = mounts;
     this.disks = disks;
     this.#diskNames = new Set(disks.map(({ name }) => name));
@@ -146,6 +155,13 @@ export class PoolStore {
     const keptSnapshots = settled === undefined ? new Set<string>() : snapshotGuidsOf({ pools: [settled] });
     for (const guid of before === undefined ? [] : snapshotGuidsOf({ pools: [before] }))
       if (!keptSnapshots.has(guid)) this.mounts.forgetSnapshot(guid);
+  }
+
+  /** Takes the files of a pool from the machine that had it imported last, before another one imports it by force. */
+  fetchFiles(guid: string): void {
+    const found = this.#memory instanceof SharedPools ? this.#memory.elsewhere(guid) : undefined;
+    const files = found && this.#filesOf?.(found.machine);
+    if (found !== undefined && files !== undefined) this.mounts.fetch(viewOf(found.pool).mounts, files);
   }
 
   /** Refuses when a target serves a device of the pool. */

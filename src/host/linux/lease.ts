@@ -1,0 +1,87 @@
+import { watch } from 'node:fs';
+import { HostError } from '../ports/index.ts';
+import { type Lease, type LeaseState, leaseProblem } from '../ports/lease.ts';
+import { readCluster } from './lease-read.ts';
+import { expectSuccess, type Runner } from './runner.ts';
+
+/** The property of the cluster that names the holder. All nodes have it on their disks. */
+const property = ['crm_attribute', '--type', 'crm_config', '--name', 'holdfast-holder'] as const;
+/** The folder in which Pacemaker stores the configuration of the cluster, each time under the same name. */
+const configurationFolder = '/var/lib/pacemaker/cib';
+
+/**
+ * The lease as Pacemaker sees it. Pacemaker starts the appliance on one node at a time, and only after it has fenced a
+ * node that it lost. The holder is a property of the cluster beside that, so that a command that a person runs by hand
+ * cannot take the pool while the other node has it, and so that a node knows after its own restart that it had it.
+ */
+export class LinuxLease implements Lease {
+  readonly #runner: Runner;
+
+  constructor(options: { runner: Runner }) {
+    this.#runner = options.runner;
+  }
+
+  async look(): Promise<LeaseState | undefined> {
+    const self = await this.#name();
+    if (self === undefined) return undefined;
+    const shown = ['crm_mon', '--one-shot', '--output-as=xml'];
+    const cluster = readCluster(expectSuccess(await this.#runner.run(shown), shown).stdout);
+    if (cluster === undefined) throw new HostError('crm_mon does not show the nodes of the cluster');
+    return Object.freeze({ self, ...cluster, holder: await this.#holder() });
+  }
+
+  async take(): Promise<void> {
+    const state = await this.#state();
+    const problem = leaseProblem(state);
+    if (problem !== undefined) throw new HostError(problem);
+    if (state.holder === state.self) return;
+    const argv = [...property, '--update', state.self];
+    expectSuccess(await this.#runner.run(argv), argv);
+    const holder = await this.#holder();
+    if (holder !== state.self) throw new HostError(`${holder ?? 'another machine'} took the pool at the same time`);
+  }
+
+  async release(): Promise<void> {
+    const { self, holder } = await this.#state();
+    if (holder !== self) return;
+    const argv = [...property, '--delete'];
+    expectSuccess(await this.#runner.run(argv), argv);
+    // crm_attribute also succeeds without having deleted anything.
+    if ((await this.#holder()) === self) throw new HostError('the cluster still names this machine as the holder');
+  }
+
+  /** The holder is part of the configuration of the cluster, which each node writes to its disk when it changes. */
+  watch(changed: () => void): () => void {
+    try {
+      const watcher = watch(configurationFolder, (_, file) => {
+        if (file === 'cib.xml') changed();
+      });
+      watcher.on('error', () => watcher.close());
+      watcher.unref();
+      return () => watcher.close();
+    } catch {
+      // Pacemaker is not installed.
+      return () => {};
+    }
+  }
+
+  async #state(): Promise<LeaseState> {
+    const state = await this.look();
+    if (state === undefined) throw new HostError('this machine is not part of a pair, or its cluster does not run');
+    return state;
+  }
+
+  /** Undefined where Pacemaker is not installed or does not run. */
+  async #name(): Promise<string | undefined> {
+    const found = await this.#runner.run(['crm_node', '--name']).catch((error: unknown) => {
+      if (error instanceof HostError) return undefined;
+      throw error;
+    });
+    return found?.status === 0 ? found.stdout.trim() || undefined : undefined;
+  }
+
+  async #holder(): Promise<string | undefined> {
+    const argv = [...property, '--query', '--quiet', '--default='];
+    return expectSuccess(await this.#runner.run(argv), argv).stdout.trim() || undefined;
+  }
+}

@@ -1,0 +1,155 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HostError } from '../ports/index.ts';
+import { type Lease, type LeaseNode, type LeaseState, leaseProblem } from '../ports/lease.ts';
+import { codeOf, type Guard, hostError, isNumber, isText, oneOf, optional, replaceFile, shapeOf } from './state.ts';
+
+/** A shelf of disks that several virtual machines reach. */
+export interface Shelf {
+  readonly folder: string;
+  /** The name of this machine among those of the shelf. */
+  readonly node: string;
+}
+
+/** What a machine left on the shelf when it was opened. */
+interface Plug {
+  /** The folder of its files. */
+  readonly root: string;
+  /** Its process. */
+  readonly pid: number;
+  /** Set by a test: it was switched off by the fence, or its cable was cut. */
+  readonly state?: 'offline' | 'unknown' | undefined;
+}
+
+const isPlug: Guard<Plug> = shapeOf<Plug>({
+  root: isText,
+  pid: isNumber,
+  state: optional(oneOf(['offline', 'unknown'])),
+});
+
+/**
+ * The lease in the folder of a shelf. A virtual machine whose process has ended is switched off, so nothing has to be
+ * fenced. Without a shelf the machine is in no pair.
+ */
+export class VirtualLease implements Lease {
+  readonly #shelf: Shelf | undefined;
+  readonly #nodes: string;
+  readonly #file: string;
+
+  constructor(shelf: Shelf | undefined, root: string) {
+    this.#shelf = shelf;
+    this.#nodes = join(shelf?.folder ?? '', 'nodes');
+    this.#file = join(shelf?.folder ?? '', 'holder');
+    if (shelf === undefined) return;
+    mkdirSync(this.#nodes, { recursive: true });
+    this.#plug(shelf.node, { root, pid: process.pid });
+  }
+
+  async look(): Promise<LeaseState | undefined> {
+    if (this.#shelf === undefined) return undefined;
+    const nodes = readdirSync(this.#nodes)
+      .flatMap((file): readonly LeaseNode[] => {
+        const name = /^(.+)\.json$/.exec(file)?.[1];
+        return name === undefined ? [] : [Object.freeze({ name, state: this.#stateOf(name) })];
+      })
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    return Object.freeze({ self: this.#shelf.node, nodes, holder: this.#holder(), hasQuorum: true });
+  }
+
+  async take(): Promise<void> {
+    const { node } = this.#plugged();
+    const state = await this.look();
+    const problem = state && leaseProblem(state);
+    if (problem !== undefined) throw new HostError(problem);
+    if (state?.holder === node) return;
+    // The other machine is off, so only this one can remove its file. The name of a new one is given only once.
+    if (state?.holder !== undefined) rmSync(this.#file, { force: true });
+    try {
+      writeFileSync(this.#file, node, { flag: 'wx', mode: 0o600 });
+    } catch (error) {
+      throw codeOf(error) === 'EEXIST'
+        ? new HostError(`${this.#holder() ?? 'another machine'} holds the pool. Release it there first.`)
+        : hostError('cannot take the lease', error);
+    }
+  }
+
+  async release(): Promise<void> {
+    const { node } = this.#plugged();
+    if (this.#holder() === node) rmSync(this.#file, { force: true });
+  }
+
+  watch(changed: () => void): () => void {
+    if (this.#shelf === undefined) return () => {};
+    let last = this.#holder();
+    const watcher = watch(this.#shelf.folder, () => {
+      const now = this.#holder();
+      if (now === last) return;
+      last = now;
+      changed();
+    });
+    watcher.unref();
+    return () => watcher.close();
+  }
+
+  /** The folder of the files of a machine; undefined if it was never plugged in. */
+  rootOf(node: string): string | undefined {
+    return this.#read(node)?.root;
+  }
+
+  /** Switches a machine off as its fence would, cuts its cable (`unknown`), or undoes that. For tests. */
+  fence(node: string, state: 'offline' | 'unknown' | undefined): void {
+    const plug = this.#read(node);
+    if (plug === undefined) throw new HostError(`there is no machine ${node}`);
+    this.#plug(node, { ...plug, state });
+  }
+
+  /** A machine that was fenced does nothing any more. */
+  #plugged(): Shelf {
+    if (this.#shelf === undefined) throw new HostError('this machine is not part of a pair');
+    if (this.#read(this.#shelf.node)?.state === 'offline') throw new HostError('this machine is switched off');
+    return this.#shelf;
+  }
+
+  #holder(): string | undefined {
+    try {
+      return readFileSync(this.#file, 'utf8') || undefined;
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw hostError('cannot read the lease', error);
+    }
+  }
+
+  #stateOf(node: string): LeaseNode['state'] {
+    const plug = this.#read(node);
+    if (plug?.state !== undefined) return plug.state;
+    return plug !== undefined && isRunning(plug.pid) ? 'online' : 'offline';
+  }
+
+  #read(node: string): Plug | undefined {
+    try {
+      const value: unknown = JSON.parse(readFileSync(this.#plugFile(node), 'utf8'));
+      return isPlug(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #plug(node: string, plug: Plug): void {
+    const file = this.#plugFile(node);
+    replaceFile(file, `${file}.new`, JSON.stringify(plug), 0o600);
+  }
+
+  #plugFile(node: string): string {
+    return join(this.#nodes, `${node}.json`);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // A process of another user.
+    return codeOf(error) === 'EPERM';
+  }
+}
