@@ -23,6 +23,7 @@ import {
   renameSync,
   statSync,
   unlinkSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -88,12 +89,12 @@ export function writeMachineMark(file: string, state: string): void {
 }
 
 /** Replaces a file atomically: after a power cut it has the old or the new content, never a part of it. */
-export function replaceDurably(file: string, content: string): void {
+export function replaceDurably(file: string, content: string | Buffer): void {
   const aside = `${file}.new`;
   try {
     const descriptor = openSync(aside, 'w', 0o600);
     try {
-      writeSync(descriptor, content);
+      writeFileSync(descriptor, content);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);

@@ -4,7 +4,7 @@
  */
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
@@ -32,8 +32,12 @@ export class StoreError extends Error {
 export interface StoreOptions {
   /** Size in bytes of the file that is removed when the disk is full; 0 by default. */
   readonly reserve?: number;
+  /** The file with the key of the seal; in the state folder by default. */
+  readonly key?: string | undefined;
   /** A file outside the state folder that marks this machine as configured. */
   readonly machineMark?: string;
+  /** The machine of a pair that uses the store; records of resources that are `ofNode` are those of this one. */
+  readonly node?: string | undefined;
   /** Folders on other file systems whose free space is reported. */
   readonly watched?: readonly string[];
   /** Whether the state is accepted although data was lost. */
@@ -51,7 +55,9 @@ export interface Opened {
   readonly lack: Lack | undefined;
 }
 
-interface OpenOptions extends Pick<StoreOptions, 'accepts' | 'onlyLooks'> {
+const keyIn = (folder: string, { key = keyFile(folder) }: Pick<StoreOptions, 'key'>) => key;
+
+interface OpenOptions extends Pick<StoreOptions, 'accepts' | 'onlyLooks' | 'key'> {
   readonly inPlace?: boolean;
 }
 
@@ -62,7 +68,7 @@ export function openState(folder: string, options: OpenOptions): Opened {
     return { ...openFile(databaseFile(folder), folder, options), copy: undefined, lack: undefined };
   } catch (error) {
     const lack = lackOf(error);
-    if (lack === undefined || options.inPlace === true || !existsSync(keyFile(folder))) throw error;
+    if (lack === undefined || options.inPlace === true || !existsSync(keyIn(folder, options))) throw error;
     return openCopy(folder, options, lack);
   }
 }
@@ -77,17 +83,14 @@ function openCopy(folder: string, options: OpenOptions, lack: Lack | undefined):
   }
 }
 
-function openFile(
-  file: string,
-  folder: string,
-  { accepts, onlyLooks }: OpenOptions,
-): Pick<Opened, 'database' | 'seal'> {
+function openFile(file: string, folder: string, options: OpenOptions): Pick<Opened, 'database' | 'seal'> {
+  const key = keyIn(folder, options);
   const database = openDatabase(file);
   try {
     // Checked before anything is written.
-    if (accepts !== true) refuseBehind(database, folder);
+    if (options.accepts !== true) refuseBehind(database, folder, key);
     migrate(database, file);
-    return { database, seal: sealOf(database, folder, onlyLooks === true) };
+    return { database, seal: sealOf(database, folder, { key, onlyLooks: options.onlyLooks === true }) };
   } catch (error) {
     database.close();
     throw error;
@@ -120,8 +123,11 @@ function copyOf(file: string): string {
 }
 
 /** Creates a key for a new database only: a new key could not decrypt existing secrets. */
-function sealOf(database: Database.Database, folder: string, onlyLooks: boolean): Seal {
-  const key = keyFile(folder);
+function sealOf(
+  database: Database.Database,
+  folder: string,
+  { key, onlyLooks }: { readonly key: string; readonly onlyLooks: boolean },
+): Seal {
   if (existsSync(key)) return Seal.at(key);
   if (hasRecords(database))
     throw new StoreError(
@@ -130,7 +136,7 @@ function sealOf(database: Database.Database, folder: string, onlyLooks: boolean)
   if (onlyLooks) return new Seal(Buffer.alloc(32));
   replaceDurably(startingFile(folder), '');
   const seal = Seal.at(key);
-  syncFolder(folder);
+  syncFolder(dirname(key));
   return seal;
 }
 
@@ -189,14 +195,16 @@ function inUse(file: string): StoreError {
  * SQLite treats a missing or empty file as a new database. With an existing key, or on a machine that was configured,
  * the data was lost instead, and starting with an empty configuration would remove everything from the machine.
  */
-export function refuseLost(folder: string, machineMark: string | undefined): void {
+export function refuseLost(folder: string, options: Pick<StoreOptions, 'key' | 'machineMark'>): void {
+  const { machineMark } = options;
+  const key = keyIn(folder, options);
   const file = databaseFile(folder);
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0) return;
   if (existsSync(startingFile(folder))) return;
   const state = existsSync(file) ? `${file} is damaged: it is empty` : `${file} is missing`;
   const machine = machineMark === undefined ? undefined : readMachineMark(machineMark);
-  const sign = existsSync(keyFile(folder))
-    ? `${keyFile(folder)} shows that there was a configuration`
+  const sign = existsSync(key)
+    ? `${key} shows that there was a configuration`
     : existsSync(markFile(folder))
       ? `${markFile(folder)} shows that there was a configuration`
       : machine && `${machineMark} shows that this machine was configured from ${machine.state}`;
@@ -207,12 +215,12 @@ export function refuseLost(folder: string, machineMark: string | undefined): voi
 }
 
 /** Refuses a database that lost revisions or all records. */
-function refuseBehind(database: Database.Database, folder: string): void {
+function refuseBehind(database: Database.Database, folder: string, key: string): void {
   const file = databaseFile(folder);
   if (!hasRecords(database)) {
-    if (!existsSync(keyFile(folder)) || existsSync(startingFile(folder))) return;
+    if (!existsSync(key) || existsSync(startingFile(folder))) return;
     throw new StoreError(
-      `${file} has no records, but ${keyFile(folder)} shows that there was a configuration. Nothing was changed. To restore a backup or to start with an empty configuration, run: ${wayOut}.`,
+      `${file} has no records, but ${key} shows that there was a configuration. Nothing was changed. To restore a backup or to start with an empty configuration, run: ${wayOut}.`,
     );
   }
   const mark = readMark(folder);

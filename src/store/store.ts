@@ -26,6 +26,7 @@ import { messageOf } from '../lib/text.ts';
 import { AuditLog, type AuditOptions, auditFolder } from './audit-log.ts';
 import { ChannelTable } from './channel-table.ts';
 import { makeFolder, removeFile, reserveFile, startingFile, writeMachineMark, writeMark } from './marks.ts';
+import { nameOnNode } from './node-records.ts';
 import {
   closeState,
   lastRevision,
@@ -84,6 +85,8 @@ export class Store implements ConfigurationStore {
   #blocked: Blocked | undefined;
   /** The newest revisions by their requests, for the audit log. */
   readonly #numbers = new Map<string, number>();
+  /** The names of resources that are `ofNode` and were loaded, by their paths. */
+  readonly #names = new Map<string, string>();
   /** The plan that ended last; 0 before the first. */
   #ended = 0;
   /** Set while the mark of the last revision is not synced. */
@@ -109,7 +112,7 @@ export class Store implements ConfigurationStore {
   static open(folder: string, options: StoreOptions = {}): Store {
     try {
       if (options.onlyLooks !== true) makeFolder(resolve(folder), 0o700);
-      if (options.accepts !== true) refuseLost(folder, options.machineMark);
+      if (options.accepts !== true) refuseLost(folder, options);
       return new Store(folder, options, openState(folder, options));
     } catch (error) {
       if (error instanceof StoreError) throw error;
@@ -166,7 +169,7 @@ export class Store implements ConfigurationStore {
 
   /** Nothing was written while the copy was read, so file and copy are equal. */
   #openInPlace(): void {
-    const opened = openState(this.#folder, { inPlace: true });
+    const opened = openState(this.#folder, { inPlace: true, key: this.#options.key });
     closeState({ database: this.#database, copy: this.#copy });
     this.#connection = new Connection(opened.database);
     this.#copy = undefined;
@@ -260,7 +263,7 @@ export class Store implements ConfigurationStore {
     const sequence = this.#connection
       .prepare('SELECT last FROM sequences WHERE resource = ?')
       .pluck()
-      .get(resource.path);
+      .get(this.#nameOf(resource));
     return { records, lastId: typeof sequence === 'number' ? sequence : 0 };
   }
 
@@ -275,8 +278,18 @@ export class Store implements ConfigurationStore {
     );
     this.#transaction(() => {
       for (const { resource, id, after } of records)
-        if (after !== undefined) put.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
+        if (after !== undefined)
+          put.run(this.#nameOf(resource), id, JSON.stringify(this.#bodyOf(resource.fields, after)));
     });
+  }
+
+  /** The name under which the records of a resource are stored. The store of a pair has those of both machines. */
+  #nameOf({ path, ofNode }: Kept): string {
+    const { node } = this.#options;
+    if (node === undefined || !ofNode) return path;
+    const name = nameOnNode(path, node);
+    this.#names.set(path, name);
+    return name;
   }
 
   backups(): readonly Backup[] {
@@ -327,10 +340,10 @@ export class Store implements ConfigurationStore {
       for (const id of ends) this.#connection.prepare('DELETE FROM plans WHERE id = ?').run(id);
       if (provisional !== undefined) this.#noteProvisional(provisional);
       for (const { resource, id, after } of changes) {
-        if (after === undefined) dropDocument.run(resource.path, id);
-        else putDocument.run(resource.path, id, JSON.stringify(this.#bodyOf(resource.fields, after)));
+        if (after === undefined) dropDocument.run(this.#nameOf(resource), id);
+        else putDocument.run(this.#nameOf(resource), id, JSON.stringify(this.#bodyOf(resource.fields, after)));
       }
-      for (const [path, last] of sequences) putSequence.run(path, last);
+      for (const [path, last] of sequences) putSequence.run(this.#names.get(path) ?? path, last);
       for (const one of revisions) {
         const { at, actor, request, title, comment = null, changes: listed, backup, isPart, replaced = [] } = one;
         const masked = isPart === true ? null : this.#masked(listed);
@@ -340,7 +353,7 @@ export class Store implements ConfigurationStore {
           request,
           title,
           comment,
-          JSON.stringify(listed.map(withoutSecrets)),
+          JSON.stringify(listed.map((change) => withoutSecrets(change, this.#nameOf(change.resource)))),
           masked,
         );
         numbers.set(request, Number(lastInsertRowid));
@@ -446,7 +459,7 @@ export class Store implements ConfigurationStore {
   #recordsIn<F extends Fields>(table: 'documents' | 'fresh', resource: Kept<F>): readonly RecordOf<F>[] {
     const rows = this.#connection.prepare(`SELECT id, body FROM ${table} WHERE resource = ? ORDER BY id`);
     const records: RecordOf<F>[] = [];
-    for (const row of rows.iterate(resource.path)) {
+    for (const row of rows.iterate(this.#nameOf(resource))) {
       if (!isObject(row) || typeof row['body'] !== 'string')
         throw new StoreError(`A row of ${resource.path} has no body.`);
       records.push(
@@ -469,7 +482,7 @@ export class Store implements ConfigurationStore {
     if (!isObject(row)) return undefined;
     const rows = this.#connection.prepare('SELECT * FROM provisional_records').all().filter(isObject);
     const changes = rows.flatMap(({ resource: path, id, body }): readonly RecordChange[] => {
-      const resource = resources.find((one) => one.path === path);
+      const resource = resources.find((one) => this.#nameOf(one) === path);
       if (resource === undefined) return [];
       const before = body === null ? undefined : this.#revive(resource.fields, JSON.parse(String(body)), Number(id));
       if (before !== undefined && !isRecordOf(resource.fields, before))
@@ -494,7 +507,11 @@ export class Store implements ConfigurationStore {
     this.#connection.prepare('INSERT INTO provisional VALUES (?, ?, ?, ?)').run(title, request, until, cuts ? 1 : 0);
     const add = this.#connection.prepare('INSERT INTO provisional_records VALUES (?, ?, ?)');
     for (const { resource, id, before } of changes)
-      add.run(resource.path, id, before === undefined ? null : JSON.stringify(this.#bodyOf(resource.fields, before)));
+      add.run(
+        this.#nameOf(resource),
+        id,
+        before === undefined ? null : JSON.stringify(this.#bodyOf(resource.fields, before)),
+      );
   }
 
   revisions(limit: number, before = Number.MAX_SAFE_INTEGER): readonly KeptRevision[] {
@@ -510,7 +527,8 @@ export class Store implements ConfigurationStore {
     const parsed: unknown = typeof row['masked'] === 'string' ? JSON.parse(row['masked']) : undefined;
     const secrets = isSealed(parsed) ? this.#open(parsed) : parsed;
     const { changes, ...head } = revisionIn(row);
-    const byPath = new Map(resources.map((resource) => [resource.path, resource]));
+    // Records of the other machine of a pair are not among these.
+    const byPath = new Map(resources.map((resource) => [this.#nameOf(resource), resource]));
     return {
       ...head,
       isRevertible: secrets !== undefined,
@@ -771,7 +789,7 @@ function isSecret(value: unknown): boolean {
   return value !== '' && value !== null && value !== undefined;
 }
 
-function withoutSecrets({ resource, id, before, after }: RecordChange): unknown {
+function withoutSecrets({ resource, id, before, after }: RecordChange, name: string): unknown {
   const shown = (record: RecordOf<Fields> | undefined) =>
     record &&
     Object.fromEntries(
@@ -780,7 +798,7 @@ function withoutSecrets({ resource, id, before, after }: RecordChange): unknown 
         resource.fields[name]?.secret && isSecret(value) ? '********' : value,
       ]),
     );
-  return { resource: resource.path, id, before: shown(before), after: shown(after) };
+  return { resource: name, id, before: shown(before), after: shown(after) };
 }
 
 function eventIn(row: Readonly<Record<string, unknown>>): KeptEvent {

@@ -21,6 +21,7 @@ const domainName = /^[A-Za-z0-9._-]+$/;
 const hostName = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/;
 
 export const networkSettings = singleton('network/globalconfiguration', {
+  ofNode: true,
   shortName: 'network',
   title: 'global network configuration',
   description: 'Host name, domain, gateways and name servers of the machine.',

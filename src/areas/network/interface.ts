@@ -35,6 +35,7 @@ const masks4 = ['', ...Array.from({ length: 32 }, (_, index) => String(index + 1
 const masks6 = ['', ...Array.from({ length: 33 }, (_, index) => String(4 * index))];
 
 export const networkInterface = collection('network/interface', {
+  ofNode: true,
   shortName: 'interface',
   title: 'network interface',
   description: 'Configuration of a network interface. Holdfast does not change an interface without a record.',

@@ -19,6 +19,7 @@ import { rowFor, vlan } from './vlan.ts';
 export const laggProtocols = ['failover', 'fec', 'lacp', 'loadbalance', 'roundrobin', 'none'] as const;
 
 export const lagg = collection('network/lagg', {
+  ofNode: true,
   shortName: 'lagg',
   title: 'link aggregate',
   description: 'Several network interfaces that work as one link.',

@@ -14,6 +14,7 @@ import { noSuchNic, plugged } from './nics.ts';
 import { readOptions } from './options.ts';
 
 export const laggMember = collection('network/lagginterfacemembers', {
+  ofNode: true,
   shortName: 'lagg/member',
   title: 'member of a link aggregate',
   description: 'A network interface that is a member of a link aggregate.',

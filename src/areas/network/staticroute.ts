@@ -6,6 +6,7 @@ import { quote } from '../../lib/text.ts';
 import { networkInterface } from './interface.ts';
 
 export const staticRoute = collection('network/staticroute', {
+  ofNode: true,
   shortName: 'route',
   title: 'static route',
   description: 'A network that is reached through a gateway.',

@@ -35,6 +35,7 @@ const name = field({
 });
 
 export const vlan = collection('network/vlan', {
+  ofNode: true,
   shortName: 'vlan',
   title: 'VLAN',
   description: 'A virtual network on a network interface, identified by its tag.',

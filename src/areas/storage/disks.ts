@@ -53,6 +53,7 @@ export const diskSettings = {
 
 /** The disks whose settings were changed from the defaults. The resource has no path in the API. */
 export const diskRecord = collection('holdfast/disks', {
+  ofNode: true,
   title: 'disk',
   description: 'Settings of disks.',
   verbs: [],

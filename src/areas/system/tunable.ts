@@ -8,6 +8,7 @@ import { renewBootLoader, setParameter } from './steps.ts';
 const foreignVariable = /^(compat|dev|hw|kern|kstat|machdep|net|security|vfs|vm)\.|_load$/;
 
 export const tunable = collection('system/tunable', {
+  ofNode: true,
   shortName: 'tunable',
   title: 'tunable',
   description: 'A kernel parameter, a boot parameter or an option of a kernel module.',

@@ -288,6 +288,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   problems?(records: readonly RecordOf<F>[], situation: Situation): readonly Problem[];
   /** Whether its records describe this particular machine, so that restoring a configuration does not change them. */
   readonly ofMachine: boolean;
+  /** Whether each machine of a pair has records of its own, such as its interfaces; all others are those of the pair. */
+  readonly ofNode: boolean;
   /** Runs when the daemon starts, before the configuration is applied to the machine. */
   atStart?(operations: Operations, progress: StartProgress): Promise<void>;
   /** Values that only the machine knows, once the steps of the change have been performed. */
@@ -351,6 +353,8 @@ export interface Singleton<F extends Fields = Fields> extends Common<F, RecordOf
   readonly kind: 'singleton';
   /** As for a collection: restoring a configuration does not change it. */
   readonly ofMachine: boolean;
+  /** As for a collection: each machine of a pair has one of its own. */
+  readonly ofNode: boolean;
   /** Values of a fresh system that depend on the machine. */
   seed(facts: Facts): Partial<RecordOf<F>>;
   /** Values that the machine already has in its files, such as keys; created where they are missing. Called once. */
@@ -472,7 +476,7 @@ type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 
 type CollectionSpec<F extends Fields> = Optional<
   Omit<Collection<F>, 'kind' | 'path' | 'actions' | 'unique' | 'alias' | 'filters'>,
-  'verbs' | 'quirks' | 'shows' | 'order' | 'seed' | 'ofMachine'
+  'verbs' | 'quirks' | 'shows' | 'order' | 'seed' | 'ofMachine' | 'ofNode'
 > & {
   readonly unique?: readonly Unique<keyof F & string>[];
   readonly alias?: keyof F & string;
@@ -496,6 +500,7 @@ export function collection<F extends Fields>(
     alias: undefined,
     filters: [],
     ofMachine: false,
+    ofNode: false,
     seed: () => [],
     ...spec,
     kind: 'collection' as const,
@@ -505,7 +510,7 @@ export function collection<F extends Fields>(
 
 type SingletonSpec<F extends Fields> = Optional<
   Omit<Singleton<F>, 'kind' | 'path' | 'actions' | 'verbs'>,
-  'quirks' | 'shows' | 'seed' | 'ofMachine'
+  'quirks' | 'shows' | 'seed' | 'ofMachine' | 'ofNode'
 >;
 
 /** Defines one record of settings; its id is 1. */
@@ -519,6 +524,7 @@ export function singleton<F extends Fields>(
     quirks: {},
     shows: [],
     ofMachine: false,
+    ofNode: false,
     seed: () => ({}),
     ...spec,
     kind: 'singleton' as const,

@@ -28,6 +28,7 @@ import { isOwnPath } from '../plan/originals.ts';
 
 /** One record for each unmanaged subsystem; a subsystem without one is managed. The collection has no routes. */
 export const unmanagedSubsystem = collection('holdfast/unmanaged', {
+  ofNode: true,
   title: 'unmanaged subsystem',
   description:
     'Subsystems that were configured by hand before Holdfast was installed, and that Holdfast does not change.',
