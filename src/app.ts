@@ -24,6 +24,7 @@ import { SecondFactors } from './areas/people/second-factors.ts';
 import { portRule } from './areas/services/ports.ts';
 import { DiskTrends } from './areas/storage/disk-trends.ts';
 import { machineKey } from './areas/storage/keys.ts';
+import { poolStays } from './areas/storage/pool-of-pair.ts';
 import { resilverProblems } from './areas/storage/resilver-problems.ts';
 import { AlertWatch } from './areas/system/alert-watch.ts';
 import { machineNames } from './areas/system/machine-names.ts';
@@ -38,6 +39,7 @@ import type { Profile, Resource } from './engine/declare/resource.ts';
 import { machineZone } from './engine/declare/schedule.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
 import { type Engine, type Log, openEngine } from './engine/engine.ts';
+import type { Pair } from './engine/pair/pair.ts';
 import { Passwords, shortestPassword } from './engine/passwords.ts';
 import { EventLoop } from './engine/upkeep/event-loop.ts';
 import type { Host } from './host/ports/index.ts';
@@ -102,6 +104,8 @@ export interface AppParts {
   readonly audit?: { readonly bytes: number; readonly days: number; readonly copies: boolean };
   /** Milliseconds that the start waits for pools before it continues without them. */
   readonly patience?: number;
+  /** The pair whose pool has the configuration. */
+  readonly pair?: Pair | undefined;
 }
 
 export interface App {
@@ -118,8 +122,11 @@ export interface App {
   localServer(): Server;
   /** Applies the configuration to the machine. Changes are possible when it resolves. Call it once. */
   begin(): Promise<void>;
-  /** Completes running work, and closes host and store. */
-  close(): Promise<void>;
+  /**
+   * Completes running work, and closes host and store. With `leavesPool`, also ends what uses the pool of a pair; if that
+   * fails, everything is closed and the promise rejects.
+   */
+  close(options?: { readonly leavesPool?: boolean }): Promise<void>;
 }
 
 /** Builds the application and waits for its start. */
@@ -154,6 +161,7 @@ export async function openApp(parts: AppParts): Promise<App> {
   const eventLoop = new EventLoop({ now, log, limit: parts.longestTurn });
   // The daemon's process has the time zone of a real machine, but not that of a virtual one.
   const zone = () => (host.kind === 'virtual' ? engine.world.view.only(systemSettings).stg_timezone : machineZone());
+  const pairRules = parts.pair === undefined ? [] : [poolStays(parts.pair)];
   const engine: Engine = openEngine({
     problems: [
       () => loginProblems(budget.attack),
@@ -168,7 +176,14 @@ export async function openApp(parts: AppParts): Promise<App> {
     resources: parts.resources ?? catalogue,
     stepKinds,
     subsystems: parts.subsystems ?? subsystems,
-    rules: [portRule(parts.listen, endpointsOf), domainRule, sambaDomainRule, jailsStay, jailsKeepAddresses],
+    rules: [
+      portRule(parts.listen, endpointsOf),
+      domainRule,
+      sambaDomainRule,
+      jailsStay,
+      jailsKeepAddresses,
+      ...pairRules,
+    ],
     accesses,
     host,
     store,
@@ -401,7 +416,7 @@ export async function openApp(parts: AppParts): Promise<App> {
           without: [machineKey],
         });
     },
-    async close() {
+    async close({ leavesPool = false } = {}) {
       await server.close();
       eventLoop.end();
       keyUses.write();
@@ -412,9 +427,13 @@ export async function openApp(parts: AppParts): Promise<App> {
       await notices.close();
       await poolBackups?.close();
       await engine.close();
-      await passwords.close();
-      await host.close();
-      store.close();
+      try {
+        if (leavesPool) await engine.leavePool();
+      } finally {
+        await passwords.close();
+        await host.close();
+        store.close();
+      }
     },
   };
 }

@@ -19,7 +19,7 @@ export interface Engine extends ReturnType<typeof openEngine> {}
  * which do all the work.
  */
 export function openEngine(parts: EngineParts) {
-  const { beginning, changes, condition, configuration, confirmation, keeper, ...rest } = wire(parts);
+  const { beginning, changes, condition, configuration, confirmation, keeper, leavePool, ...rest } = wire(parts);
   const { events, following, jobs, problems, reconciler, schedules, startup, work, world } = rest;
   beginning.load();
   return {
@@ -43,6 +43,8 @@ export function openEngine(parts: EngineParts) {
       await changes.idle();
       events.end();
     },
+    /** After `close`: ends what uses the pool of a pair, before this machine gives the pool up. */
+    leavePool,
 
     get world() {
       return world();

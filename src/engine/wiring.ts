@@ -13,8 +13,9 @@ import type { Problem } from './declare/problem.ts';
 import type { Resource, World } from './declare/resource.ts';
 import type { Rule } from './declare/rule.ts';
 import { machineZone } from './declare/schedule.ts';
-import type { Subsystem } from './declare/subsystem.ts';
+import { inOrder, type Subsystem } from './declare/subsystem.ts';
 import { FactKeeper, type Topic } from './facts/facts.ts';
+import { leavePool } from './pair/departure.ts';
 import type { Passwords } from './passwords.ts';
 import { EditedFiles } from './plan/edited-files.ts';
 import { Originals } from './plan/originals.ts';
@@ -167,5 +168,6 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
   return {
     ...{ beginning, changes, condition, configuration, confirmation, events, following, jobs, keeper, problems },
     ...{ reconciler, schedules, startup, work, world },
+    leavePool: () => leavePool({ ...common, subsystems: inOrder(subsystems), isManaged }),
   };
 }

@@ -30,6 +30,11 @@ export interface Subsystem {
   readonly adopts?: Adoption;
   /** Subsystems that must be applied before this one. */
   readonly after?: readonly string[];
+  /**
+   * Whether it serves or uses what lies on volumes, or does what only one machine may do. The machine of a pair without
+   * the pool is for this subsystem as on a fresh system.
+   */
+  readonly followsPool?: true;
   render(view: View, facts: Facts): Desired;
   /** What is wrong with what it serves: records that cannot be applied, or space that runs out. */
   problems?(view: View, facts: Facts): readonly Problem[];

@@ -1,5 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Dataset, isInBin, type Pool, type Zfs, type ZfsEvent, type ZfsSubject } from '../../host/ports/zfs.ts';
+import {
+  type Dataset,
+  isHidden,
+  isInBin,
+  type Pool,
+  type Zfs,
+  type ZfsEvent,
+  type ZfsSubject,
+} from '../../host/ports/zfs.ts';
 import { isWithin } from '../../lib/path.ts';
 import { SharedLook } from './shared-look.ts';
 import { type Listing, SnapshotIndex } from './snapshot-index.ts';
@@ -235,7 +243,7 @@ export class StorageLooks {
 
   /** The snapshots of the datasets whose snapshots changed: of all that there are, or of some, these of them new. */
   async #listed(found: readonly Dataset[], made: ReadonlySet<string> | 'all'): Promise<Listing> {
-    const datasets = found.filter(({ name }) => !isInBin(name));
+    const datasets = found.filter(({ name }) => !isHidden(name));
     const stale = this.#storage.snapshots.stale(datasets);
     if (made === 'all' && stale.length === datasets.length)
       return { of: new Set(stale), snapshots: stale.length === 0 ? [] : await this.#zfs.snapshots() };
@@ -284,13 +292,13 @@ export class StorageLooks {
 
   #keep(pools: Storage['pools'], all: Storage['datasets'], looked: readonly Dataset[], listed: Listing): void {
     this.#datasets = all;
-    const hasBin = [...all.keys()].some(isInBin);
-    const datasets = hasBin ? new Map([...all].filter(([name]) => !isInBin(name))) : all;
-    const seen = hasBin ? looked.filter(({ name }) => !isInBin(name)) : looked;
+    const hidesSome = [...all.keys()].some(isHidden);
+    const datasets = hidesSome ? new Map([...all].filter(([name]) => !isHidden(name))) : all;
+    const seen = hidesSome ? looked.filter(({ name }) => !isHidden(name)) : looked;
     this.#storage = Object.freeze({
       pools,
       datasets,
-      binned: hasBin ? new Map([...all].filter(([name]) => isInBin(name))) : noStorage.binned,
+      binned: hidesSome ? new Map([...all].filter(([name]) => isInBin(name))) : noStorage.binned,
       snapshots: this.#storage.snapshots.renewed(datasets, seen, listed),
       missing: this.#storage.missing,
     });

@@ -14,7 +14,7 @@ import type {
   Replication,
   Transfer,
 } from '../ports/replication.ts';
-import { isInBin } from '../ports/zfs.ts';
+import { isHidden } from '../ports/zfs.ts';
 import { http } from '../shared/node-http.ts';
 import { expectSuccess, helperEntry, messageOfProgram, type Runner } from './runner.ts';
 import { type TransferOrder, transferWord } from './transfer.ts';
@@ -59,7 +59,7 @@ export class LinuxReplication implements Replication {
       dataset,
     ];
     const all = readReplicas(expectSuccess(await this.#runner.run(argv, { timeout: 5 * minute }), argv).stdout);
-    return all.filter(({ name }) => (recursive ? !isInBin(name) : name === dataset));
+    return all.filter(({ name }) => (recursive ? !isHidden(name) : name === dataset));
   }
 
   async far(remote: Remote, dataset: string): Promise<readonly Replica[]> {

@@ -10,6 +10,7 @@ import { globalSection, shareSection } from './afp-conf.ts';
 export const afpSubsystem: Subsystem = {
   name: 'afp',
   description: 'netatalk serves the AFP shares.',
+  followsPool: true,
   reads: [afpShare, afpSettings, serviceSwitch],
   services: afpService.programs,
   uses: ['storage'],

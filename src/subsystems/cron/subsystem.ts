@@ -10,6 +10,7 @@ import { cronDaemonTable } from './paths.ts';
 export const cronSubsystem: Subsystem = {
   name: 'cron',
   description: 'Table of the cron jobs.',
+  followsPool: true,
   reads: [cronJob],
   services: ['cron'],
   adopts: cronAdoption,

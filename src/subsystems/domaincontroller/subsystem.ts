@@ -7,6 +7,7 @@ import { confFile, dcConf, dcUnit, provisionFile, provisionInput } from './dc-co
 export const domainControllerSubsystem: Subsystem = {
   name: 'domaincontroller',
   description: 'Samba as the controller of an Active Directory domain.',
+  followsPool: true,
   reads: [domainControllerSettings, serviceSwitch],
   services: domainControllerService.programs,
   local: [{ path: '/etc/samba/smb.conf', isDefault: isStandalone }],

@@ -6,6 +6,7 @@ import { configFile, domainsOf, inadynConf, inadynUnit } from './inadyn-conf.ts'
 export const dynamicDnsSubsystem: Subsystem = {
   name: 'dynamicdns',
   description: 'inadyn reports the address of the machine to a dynamic DNS provider.',
+  followsPool: true,
   reads: [dynamicDnsSettings, serviceSwitch],
   services: dynamicDnsService.programs,
   render(view) {

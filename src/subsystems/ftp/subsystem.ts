@@ -10,6 +10,7 @@ import { certificateFile, chainFile, pamRules, pamService, proftpdConf, stagedDe
 export const ftpSubsystem: Subsystem = {
   name: 'ftp',
   description: 'ProFTPD serves the volumes over FTP.',
+  followsPool: true,
   reads: [ftpSettings, serviceSwitch, certificate, certificateAuthority],
   services: ftpService.programs,
   local: [{ path: '/etc/proftpd/conf.d/*', isDefault: hasOnlyComments }],

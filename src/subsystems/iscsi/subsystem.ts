@@ -20,6 +20,7 @@ const restorer = 'rtslib-fb-targetctl';
 export const iscsiSubsystem: Subsystem = {
   name: 'iscsi',
   description: 'The iSCSI targets.',
+  followsPool: true,
   reads: [
     iscsiSettings,
     iscsiExtent,

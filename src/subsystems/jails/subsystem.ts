@@ -15,6 +15,7 @@ const folder = '/etc/systemd/system';
 export const jailsSubsystem: Subsystem = {
   name: 'jails',
   description: 'Each jail is a systemd unit; those with jail_autostart start with the machine.',
+  followsPool: true,
   reads: [jailSettings, jailTemplate, jail, jailMountPoint, plugin],
   uses: ['storage'],
   render(view, facts) {

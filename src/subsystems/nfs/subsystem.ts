@@ -19,6 +19,7 @@ const exportsPrefix = '/etc/exports.d/holdfast-';
 export const nfsSubsystem: Subsystem = {
   name: 'nfs',
   description: 'The NFS server of the kernel serves the NFS shares; NFS-Ganesha does if the kernel has none.',
+  followsPool: true,
   reads: [nfsShare, nfsSettings, serviceSwitch],
   services: ['nfs-server', 'nfs-ganesha'],
   local: [

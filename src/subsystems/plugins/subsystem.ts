@@ -8,6 +8,7 @@ const folder = '/etc/systemd/system';
 export const pluginsSubsystem: Subsystem = {
   name: 'plugins',
   description: 'Each plugin is a systemd unit bound to the unit of its jail.',
+  followsPool: true,
   reads: [plugin],
   after: ['jails'],
   render(view) {

@@ -7,6 +7,7 @@ import { knownHosts } from './known-hosts.ts';
 export const replicationSubsystem: Subsystem = {
   name: 'replication',
   description: 'The SSH key of this machine for replication, and the host keys of its targets.',
+  followsPool: true,
   reads: [replicationTask, replicationKey],
   render(view) {
     const tasks = view.all(replicationTask);

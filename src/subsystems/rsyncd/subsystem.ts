@@ -9,6 +9,7 @@ import { globalLines, moduleLines } from './rsyncd-conf.ts';
 export const rsyncdSubsystem: Subsystem = {
   name: 'rsyncd',
   description: 'The rsync daemon serves its modules.',
+  followsPool: true,
   reads: [rsyncdSettings, rsyncModule, serviceSwitch],
   adopts: rsyncdAdoption,
   services: rsyncService.programs,

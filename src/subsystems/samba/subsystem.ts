@@ -34,6 +34,7 @@ import { testparm } from './testparm.ts';
 export const sambaSubsystem: Subsystem = {
   name: 'samba',
   description: 'Samba serves the CIFS shares, as a domain member if the machine has joined a domain.',
+  followsPool: true,
   reads: [
     cifsShare,
     cifsSettings,

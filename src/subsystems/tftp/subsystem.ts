@@ -7,6 +7,7 @@ import { tftpdUnit } from './tftpd-unit.ts';
 export const tftpSubsystem: Subsystem = {
   name: 'tftp',
   description: 'tftpd-hpa serves a folder over TFTP.',
+  followsPool: true,
   reads: [tftpSettings, serviceSwitch],
   services: tftpService.programs,
   local: [{ path: '/etc/default/tftpd-hpa', isDefault: isPackagedTftp }],

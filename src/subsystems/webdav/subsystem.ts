@@ -20,6 +20,7 @@ import {
 export const webdavSubsystem: Subsystem = {
   name: 'webdav',
   description: 'A separate Apache instance serves the WebDAV shares.',
+  followsPool: true,
   reads: [webdavShare, webdavSettings, serviceSwitch, certificate, certificateAuthority],
   services: webdavService.programs,
   uses: ['storage'],

@@ -1,5 +1,5 @@
 import { HostError } from '../../ports/index.ts';
-import { type Difference, type Hold, isInBin, type Snapshot, type Snapshots, taskProperty } from '../../ports/zfs.ts';
+import { type Difference, type Hold, isHidden, type Snapshot, type Snapshots, taskProperty } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
 import { isGone, ofSystem, type Programs } from './programs.ts';
 import { readDifference } from './read-differences.ts';
@@ -102,6 +102,6 @@ async function outsideBins(programs: Programs, snapshot: string): Promise<readon
   const outcome = await programs.run(...argv);
   const below = outcome.stdout.split('\n').filter((one) => one !== '');
   // ZFS says what is wrong with the snapshot.
-  if (outcome.status !== 0 || !below.some(isInBin)) return undefined;
-  return ['--', ...below.filter((one) => !isInBin(one)).map((one) => `${one}@${name}`)];
+  if (outcome.status !== 0 || !below.some(isHidden)) return undefined;
+  return ['--', ...below.filter((one) => !isHidden(one)).map((one) => `${one}@${name}`)];
 }

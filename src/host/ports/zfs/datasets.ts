@@ -30,6 +30,12 @@ export const binFolder = '.holdfast-bin';
 /** Whether a dataset is a bin, or in one. */
 export const isInBin = (name: string): boolean => name.includes(`/${binFolder}/`) || name.endsWith(`/${binFolder}`);
 
+/** The name of the dataset of a pool that has the configuration of a pair of machines. */
+export const stateDataset = '.holdfast-state';
+
+/** Whether a dataset is Holdfast's own: a bin or what is in one, or the configuration of a pair. */
+export const isHidden = (name: string): boolean => isInBin(name) || name.endsWith(`/${stateDataset}`);
+
 /** Datasets by full name: `names` without, `trees` with all datasets below them. */
 export interface DatasetScope {
   readonly names?: readonly string[];

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isWithin } from '../../../lib/path.ts';
 import type { Replica } from '../../ports/replication.ts';
-import { type Dataset, isInBin, snapshotsFolder } from '../../ports/zfs.ts';
+import { type Dataset, isHidden, snapshotsFolder } from '../../ports/zfs.ts';
 import { disksIn } from './groups.ts';
 import { snapshotNames } from './records.ts';
 import type { PoolStore } from './store.ts';
@@ -96,7 +96,7 @@ export function virtualLookups(store: PoolStore): Lookups {
       return pool.datasets
         .filter(
           (record) =>
-            record.name === name || (recursive && record.name.startsWith(`${name}/`) && !isInBin(record.name)),
+            record.name === name || (recursive && record.name.startsWith(`${name}/`) && !isHidden(record.name)),
         )
         .map((candidate) => ({
           name: candidate.name,

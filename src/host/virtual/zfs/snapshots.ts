@@ -1,5 +1,5 @@
 import { HostError } from '../../ports/index.ts';
-import { type Hold, isInBin, type Snapshot, type Snapshots } from '../../ports/zfs.ts';
+import { type Hold, isHidden, type Snapshot, type Snapshots } from '../../ports/zfs.ts';
 import { partsOf, poolNameOf } from './names.ts';
 import type { Values } from './properties.ts';
 import type { DatasetRecord, SnapshotRecord } from './record.ts';
@@ -12,7 +12,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
   function chosenFor(of: string, name: string, recursive: boolean): readonly DatasetRecord[] {
     const { pool, dataset } = store.dataset(of);
     const chosen = pool.datasets.filter(
-      (record) => record === dataset || (recursive && record.name.startsWith(`${of}/`) && !isInBin(record.name)),
+      (record) => record === dataset || (recursive && record.name.startsWith(`${of}/`) && !isHidden(record.name)),
     );
     const taken = chosen.find((candidate) => candidate.snapshots?.some((snapshot) => snapshot.name === name));
     if (taken !== undefined)

@@ -1,0 +1,53 @@
+import type { Host } from '../../host/ports/index.ts';
+import type { TargetModel } from '../../host/ports/targets.ts';
+import { messageOf } from '../../lib/text.ts';
+import type { StoredConfiguration } from '../configuration/stored-configuration.ts';
+import type { Log } from '../declare/log.ts';
+import type { View, World } from '../declare/resource.ts';
+import type { Desired, Subsystem } from '../declare/subsystem.ts';
+import { converge } from '../plan/converge/converge.ts';
+
+interface Departing {
+  readonly host: Host;
+  readonly configuration: StoredConfiguration;
+  readonly subsystems: readonly Subsystem[];
+  readonly isManaged: (subsystem: Subsystem, view: View) => boolean;
+  readonly world: () => World;
+  readonly log: Log;
+}
+
+/**
+ * Applies the subsystems that follow the pool of a pair as on a fresh system, so that nothing of this machine serves or
+ * uses the pool any more. The others, such as the network, stay as they are.
+ */
+export async function leavePool({ host, configuration, subsystems, isManaged, world, log }: Departing): Promise<void> {
+  const { view, facts } = world();
+  const fresh = configuration.emptyDraft(facts);
+  for (const resource of configuration.resources) {
+    const first = resource.kind === 'collection' ? resource.seed(facts) : [resource.seed(facts)];
+    for (const values of first) fresh.plant(resource, values);
+  }
+  for (const name of (await host.jails.look()).keys()) await host.jails.stop(name);
+  // What comes after another subsystem is ended before it.
+  for (const subsystem of subsystems.filter(({ followsPool }) => followsPool === true).toReversed()) {
+    if (!isManaged(subsystem, view)) continue;
+    try {
+      const { actions } = await converge(host, ended(subsystem.render(fresh, facts)), undefined);
+      log.info({ subsystem: subsystem.name, actions }, `subsystem ${subsystem.name}: ended`);
+    } catch (error) {
+      log.error({ subsystem: subsystem.name, error: messageOf(error) }, `subsystem ${subsystem.name}: not ended`);
+      throw error;
+    }
+  }
+}
+
+/** On a fresh system, services that run already are those of an administrator. Here they are those of the pair. */
+function ended(desired: Desired): Desired {
+  return {
+    ...desired,
+    ...(desired.services && { services: desired.services.map((service) => ({ ...service, running: false })) }),
+    ...(desired.targets && { targets: nothingServed }),
+  };
+}
+
+const nothingServed: TargetModel = { serving: false, extents: [], targets: [], discovery: [], nameServers: [] };

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { test } from 'node:test';
+import { subsystems } from '../../../src/subsystems/index.ts';
+import { appliance } from '../../support/appliance.ts';
+import { exampleDisks, exampleNics } from '../../support/examples.ts';
+import { furnished } from '../../support/furnished.ts';
+import { finallyOf, standingClock } from '../../support/hosts.ts';
+
+test('a machine that leaves the pool serves nothing of it, keeps its network, and is as before when it has it again', async (t) => {
+  const world = await furnished();
+  const { appliance: first, machine } = world;
+  const { folder, app, engine } = first;
+  finallyOf(t, () => rm(folder, { recursive: true, force: true }));
+  await world.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  await world.api.expect(200, 'PUT', 'services/services/ssh/', { srv_enable: true });
+  const { view, facts } = engine.world;
+  const ofPool = subsystems.filter(({ followsPool }) => followsPool === true);
+  const names = ofPool.flatMap((one) => one.render(view, facts).services?.map(({ name }) => name) ?? []);
+  assert.ok(names.includes('smbd') && names.includes('nfs-server') && !names.includes('ssh'), names.join());
+  const running = async () =>
+    [...(await machine.services.states([...names, 'ssh', 'systemd-networkd']))]
+      .filter(([, state]) => state.running)
+      .map(([name]) => name)
+      .toSorted();
+  const before = await running();
+  assert.ok(before.includes('smbd') && before.includes('ssh'), before.join());
+  const pictures = async () => ({
+    network: (await machine.network.look()).links.map(({ name, addresses }) => ({ name, addresses })),
+    groups: (await machine.accounts.owned()).users.map(({ name }) => name),
+  });
+  const kept = await pictures();
+
+  await app.close({ leavesPool: true });
+  const left = await running();
+  assert.deepEqual(
+    left,
+    ['cron', 'ssh', 'systemd-networkd'].filter((name) => before.includes(name)),
+  );
+  assert.equal((await machine.targets.look()).serving, false);
+  assert.deepEqual([...(await machine.jails.look()).keys()], []);
+  assert.deepEqual(await machine.files.beginning('/etc/samba/holdfast/'), []);
+  // Lines that begin with a time.
+  assert.doesNotMatch((await machine.files.read('/etc/cron.d/holdfast')) ?? '', /^[@*\d]/m);
+  assert.deepEqual(await pictures(), kept);
+  // Nothing of it is busy any more.
+  for (const { name } of await machine.zfs.pools()) {
+    await machine.zfs.exportPool(name);
+  }
+  for (const { guid, name } of await machine.zfs.importable())
+    await machine.zfs.importPool(guid, { mountpoint: `/mnt/${name}` });
+
+  const again = await appliance({ folder, disks: exampleDisks, nics: exampleNics, now: standingClock().now });
+  finallyOf(t, () => again.app.close());
+  const states = await again.machine.services.states([...names, 'ssh', 'systemd-networkd']);
+  assert.deepEqual(
+    before,
+    [...states]
+      .filter(([, { running }]) => running)
+      .map(([name]) => name)
+      .toSorted(),
+  );
+  const drift = await again.api.list('/api/holdfast/v1/drift');
+  assert.deepEqual(
+    drift.filter((one) => one['degraded'] !== null || (Array.isArray(one['drift']) && one['drift'].length > 0)),
+    [],
+  );
+});
