@@ -9,7 +9,7 @@ if (!isSupportedNode(process.versions.node)) {
 }
 // Each command loads only what it uses: the server is many times as large as all others together.
 const [word = 'serve'] = process.argv.slice(2);
-const ofServer = ['serve', 'notify', 'recover', 'password', 'audit', 'release', 'plugin'];
+const ofServer = ['serve', 'notify', 'recover', 'password', 'audit', 'release', 'plugin', 'ha'];
 if (word === '--version' || word === '-V') {
   // Its reader may have ended.
   process.stdout.on('error', () => {});

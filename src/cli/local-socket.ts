@@ -14,6 +14,11 @@ export function localSocket({ host, state }: Pick<Settings, 'host' | 'state'>): 
   return join(host === 'linux' ? '/run/holdfast' : state, 'holdfast.socket');
 }
 
+/** The socket by which the daemon of a machine of a pair is asked to take or to release the pool. */
+export function pairSocket(settings: Pick<Settings, 'host' | 'state'>): string {
+  return join(localSocket(settings), '..', 'pair.socket');
+}
+
 export async function listenLocally(server: Server, path: string): Promise<void> {
   mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
   // A killed daemon leaves its socket. No other daemon uses it, because the state folder is locked.
@@ -30,20 +35,21 @@ export class LocalRequestError extends Error {
   override readonly name = 'LocalRequestError';
 }
 
-/** Sends a request to the daemon on this machine, as its administrator. */
-export async function ask(path: string, method: string, address: string, body: object): Promise<void> {
+/** Sends a request to the daemon on this machine, as its administrator, and returns the text of the answer. */
+export async function ask(path: string, method: string, address: string, body?: object): Promise<string> {
   const headers = { host: 'localhost', 'content-type': 'application/json' };
   const answer = await new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
     const sent = request({ socketPath: path, method, path: address, headers }, (response) => {
       readAll(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), reject);
     });
     sent.on('error', reject);
-    sent.end(JSON.stringify(body));
+    sent.end(body && JSON.stringify(body));
   }).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     throw new LocalRequestError(`the daemon does not answer on ${path} (${why}); start it first.`);
   });
   if (answer.status >= 300) throw new LocalRequestError(messagesIn(answer.text).join(' '));
+  return answer.text;
 }
 
 /** The sentences of a refusal, without the names of its fields. */

@@ -14,6 +14,7 @@ import {
   readAnyBackup,
   setAside,
 } from '../store/recovery.ts';
+import { pairOf, rootOf, stateOnPool } from './pair-files.ts';
 import { storeOptions } from './serve.ts';
 import type { Settings } from './settings.ts';
 
@@ -28,13 +29,18 @@ export interface Recovering {
 
 const nothingDone = 'Nothing was changed. To proceed, add --yes.';
 
-/** The root folder of the machine's files. */
-function rootOf({ host, state }: Settings): string {
-  return host === 'linux' ? '/' : join(state, 'virtual', 'root');
+/** A command here would work on the files of a machine that stands alone. */
+function refuseInPair({ state }: Settings): void {
+  const pair = pairOf(state);
+  if (pair !== undefined)
+    throw new StoreError(
+      `This machine is part of a pair, whose configuration is on the pool ${pair.pool}. Restore a backup on the machine that has the pool: POST /api/holdfast/v1/config/restore.`,
+    );
 }
 
 /** Shows the state and the available options. */
 export function describeState(settings: Settings, say: Say): void {
+  refuseInPair(settings);
   const { folder, refusal, revision, marked } = examine(settings.state, storeOptions(settings));
   const backups = backupsOnPools(rootOf(settings), settings.state);
   say(`State folder: ${folder}`);
@@ -67,6 +73,7 @@ function line({ file, revision, at, keyFile }: FoundBackup): string {
 
 /** Accepts a database that has lost its newest revisions. */
 export function acceptState({ settings, yes, say }: Recovering): void {
+  refuseInPair(settings);
   const { folder, revision, marked } = examine(settings.state, storeOptions(settings));
   if (revision === undefined)
     throw new StoreError(
@@ -87,6 +94,7 @@ export function acceptState({ settings, yes, say }: Recovering): void {
 
 /** Starts with an empty configuration. */
 export function beginAgain({ settings, yes, say }: Recovering): void {
+  refuseInPair(settings);
   const { state } = settings;
   examine(state, storeOptions(settings));
   say(
@@ -119,6 +127,7 @@ export async function restoreState(
   key: string | undefined,
   resources: readonly Kept[],
 ): Promise<void> {
+  refuseInPair(settings);
   const { state } = settings;
   const options = storeOptions(settings);
   examine(state, options);
@@ -149,8 +158,9 @@ export async function restoreState(
 }
 
 /** Shows the key that decrypts the secrets of backups on pools. */
-export function showRecoveryKey({ state }: Settings, say: Say): void {
-  const file = join(state, recoveryKeyName);
+export function showRecoveryKey(settings: Settings, say: Say): void {
+  const pair = pairOf(settings.state);
+  const file = join(pair === undefined ? settings.state : stateOnPool(settings, pair.pool), recoveryKeyName);
   if (!existsSync(file))
     throw new StoreError(`${file} is missing: the daemon creates it when it first writes a backup to a pool.`);
   say(readFileSync(file, 'utf8').trim());

@@ -9,7 +9,7 @@ import { settingsOf } from './settings-of.ts';
 
 const help = `
 Every option can also be set in the environment (HOLDFAST_LISTEN, HOLDFAST_STATE, HOLDFAST_HOST, HOLDFAST_PROFILE,
-HOLDFAST_DISKS, HOLDFAST_LOG_LEVEL, HOLDFAST_LOG_FORMAT, HOLDFAST_NAMES, HOLDFAST_DIRECTORIES, HOLDFAST_PORT_OFFSET, HOLDFAST_CLOCK_OFFSET,
+HOLDFAST_DISKS, HOLDFAST_SHELF, HOLDFAST_LOG_LEVEL, HOLDFAST_LOG_FORMAT, HOLDFAST_NAMES, HOLDFAST_DIRECTORIES, HOLDFAST_PORT_OFFSET, HOLDFAST_CLOCK_OFFSET,
 HOLDFAST_SEND_MAIL (yes or no), HOLDFAST_SEND_WEBHOOKS (yes or no), HOLDFAST_UNVERIFIED_MAIL, HOLDFAST_CONFIG) or, except
 HOLDFAST_CONFIG, in a file of NAME=value lines: /etc/holdfast/holdfast.conf for root, otherwise ~/.config/holdfast/holdfast.conf. Three settings have no
 option: HOLDFAST_ISCSI (auto, lio or tgt), HOLDFAST_STALL (milliseconds of computing that are not yet reported as a
@@ -34,6 +34,10 @@ export async function run(argv: readonly string[], version: string): Promise<voi
     .option('--host <kind>', 'virtual: a simulated machine; linux: this machine (default virtual)')
     .option('--profile <name>', 'document: respond as documented; clients: as most programs expect (default document)')
     .option('--disks <list>', 'disks of a new virtual host, such as 4x2G,2x500M (default 8x2G)')
+    .option(
+      '--shelf <dir>',
+      'folder of disks that two virtual hosts reach, named as their state folders (default none)',
+    )
     .option('--log-level <level>', 'debug, info, warn, error or silent (default info)')
     .option('--log-format <format>', 'text, json, or auto: text on a terminal and JSON otherwise (default auto)')
     .option(
@@ -53,7 +57,7 @@ export async function run(argv: readonly string[], version: string): Promise<voi
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const settings = readSettings(options, process.env, process.getuid?.() === 0);
-      await (await import('./serve.ts')).serve(settings, version);
+      await (await import('./daemon.ts')).serve(settings, version);
     });
   program.addHelpText(
     'beforeAll',
@@ -104,6 +108,7 @@ export async function run(argv: readonly string[], version: string): Promise<voi
       const { verifyLog } = await import('./audit.ts');
       if (!verifyLog(settingsOf(options), (line) => void process.stdout.write(`${line}\n`))) process.exitCode = 1;
     });
+  addPair(program);
   program
     .command('release')
     .description('restore the files and services that Holdfast replaced on this machine. The service must be stopped')
@@ -139,7 +144,7 @@ export async function run(argv: readonly string[], version: string): Promise<voi
 }
 
 /** Names of errors whose message is for the user. Their classes are in files that not every command loads. */
-const foreseen: readonly string[] = ['SettingsError', 'LocalRequestError', 'PluginError', 'StoreError'];
+const foreseen: readonly string[] = ['SettingsError', 'LocalRequestError', 'PluginError', 'StoreError', 'HostError'];
 
 /** The commands for a state that the daemon refuses. The daemon must not run at the same time. */
 function addRecover(program: Command): void {
@@ -195,6 +200,46 @@ function addRecover(program: Command): void {
     .action(async (_options: object, command: Command) =>
       (await import('./recover.ts')).showRecoveryKey(settingsOf(command.optsWithGlobals<Options>()), say),
     );
+}
+
+/** Two machines on one shelf of disks, of which one has the pool. */
+function addPair(program: Command): void {
+  const say = (line: string) => void process.stdout.write(`${line}\n`);
+  const ha = program.command('ha').description('two machines on the same disks, of which one serves the pool');
+  const command = (name: string, description: string) =>
+    ha
+      .command(name)
+      .description(description)
+      .option('--state <dir>', 'folder of the configuration, as for serve')
+      .option('--host <kind>', 'virtual or linux, as for serve')
+      .option('--shelf <dir>', 'folder of the disks of virtual hosts, as for serve')
+      .option('--config <file>', 'file with further settings (default for root: /etc/holdfast/holdfast.conf)');
+  command('form', 'move the configuration of this machine to its pool, for a pair. The service must be stopped')
+    .argument('<pool>')
+    .requiredOption('--node <name=url...>', 'name in the cluster and URL of each of the two machines')
+    .requiredOption('--to <file>', 'file for "holdfast ha join" on the other machine; it has the key of all secrets')
+    .action(async (pool: string, options: Options & { node: readonly string[]; to: string }) => {
+      const { catalogue } = await import('../areas/index.ts');
+      const { isKeptResource } = await import('../engine/engine.ts');
+      const { formPair } = await import('./ha.ts');
+      const ofNode = catalogue.filter(isKeptResource).flatMap(({ ofNode, path }) => (ofNode ? [path] : []));
+      await formPair({ settings: settingsOf(options), pool, nodes: options.node, to: options.to, ofNode, say });
+    });
+  command('join', 'make this machine the other one of a pair. The service must be stopped')
+    .argument('<file>', 'the file that "holdfast ha form" wrote')
+    .action(async (file: string, options: Options) =>
+      (await import('./ha.ts')).joinPair(settingsOf(options), file, say),
+    );
+  for (const [order, description] of [
+    ['take', 'import the pool and serve it here'],
+    ['release', 'stop serving the pool and export it'],
+  ] as const)
+    command(order, description).action(async (options: Options) =>
+      (await import('./ha.ts')).movePool(settingsOf(options), order, say),
+    );
+  command('status', 'show which machine has the pool').action(async (options: Options) =>
+    (await import('./ha.ts')).showPair(settingsOf(options), say),
+  );
 }
 
 /** A running daemon would write its files again, so it must be stopped. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { uptime } from 'node:os';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pino from 'pino';
 import { type App, openApp } from '../app.ts';
@@ -9,6 +9,7 @@ import { fingerprintOf } from '../areas/certificates/own.ts';
 import { ownCertificate } from '../areas/system/own-certificate.ts';
 import { endpointsOf } from '../areas/system/settings.ts';
 import { Fault } from '../engine/declare/errors.ts';
+import type { OwnPair } from '../engine/pair/pair.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { backlog } from '../host/ports/web.ts';
 import { readConsole } from '../http/console.ts';
@@ -16,29 +17,51 @@ import { lines, messageOf } from '../lib/text.ts';
 import { StoreError, type StoreOptions } from '../store/open.ts';
 import { Store } from '../store/store.ts';
 import { programs } from '../subsystems/index.ts';
-import { type DaemonLog, openLog } from './daemon-log.ts';
+import type { DaemonLog } from './daemon-log.ts';
 import { serveThroughErrors } from './last-handler.ts';
 import { listenLocally, localSocket } from './local-socket.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
-import { notifySystemd, StartNotifier } from './sd-notify.ts';
+import { pairKeyFile } from './pair-files.ts';
+import { notifySystemd, type StartNotifier } from './sd-notify.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';
-import { takeSignals } from './signals.ts';
+import type { takeSignals } from './signals.ts';
 
-/** Serves until a signal stops the daemon, which completes a running change first. */
-export async function serve(settings: Settings, version: string): Promise<void> {
-  // The systemd unit sets it too, but the daemon may be started without systemd.
-  process.umask(0o077);
-  // Otherwise the list of processes shows the name of its interpreter.
-  process.title = 'holdfast';
-  const output = openLog(settings.logLevel, settings.logFormat);
+/** What the process has for as long as it runs. */
+export interface Daemon {
+  readonly settings: Settings;
+  readonly version: string;
+  readonly output: DaemonLog;
+  readonly signals: ReturnType<typeof takeSignals>;
+  readonly now: () => number;
+  readonly notifier: StartNotifier;
+}
+
+/** Where an appliance has its state. */
+export interface Place {
+  readonly state: string;
+  /** On a machine of a pair. */
+  readonly pair?: OwnPair;
+  /** The machine, if it is open already. */
+  readonly host?: Host;
+}
+
+/** An appliance that is served. */
+export interface Serving {
+  close(options?: { readonly leavesPool?: boolean }): Promise<void>;
+}
+
+/** Serves an appliance. Undefined if it cannot listen: the process then ends. */
+export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serving | undefined> {
+  const { settings, version, output, signals, now, notifier } = daemon;
+  const { state, pair } = place;
   const { log } = output;
-  const signals = takeSignals(output, { reloads: settings.host === 'linux' });
-  const now = () => Date.now() + settings.clockOffset;
-  const notifier = new StartNotifier();
   let app: App;
   try {
-    const store = Store.open(settings.state, storeOptions(settings));
-    const host = await openHost(settings, now);
+    const store = Store.open(state, {
+      ...storeOptions(settings),
+      ...(pair && { key: pairKeyFile(settings.state), node: pair.self }),
+    });
+    const host = place.host ?? (await openHost(settings, now));
     app = await openApp({
       host,
       store,
@@ -56,10 +79,11 @@ export async function serve(settings: Settings, version: string): Promise<void> 
       unverifiedMail: settings.unverifiedMail,
       audit: settings.audit,
       watchesAlerts: true,
-      history: { folder: settings.state, samples: true },
+      history: { folder: state, samples: true },
       longestTurn: settings.longestTurn,
-      backsUpFrom: settings.state,
+      backsUpFrom: state,
       progressed: (what) => notifier.progress(what),
+      pair,
     });
   } catch (error) {
     return failStart(error, output);
@@ -71,12 +95,9 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     output.explain(`cannot listen on ${settings.listen.address}:${settings.listen.port}: ${messageOf(error)}`);
     process.exitCode = 1;
     await app.close();
-    return;
+    return undefined;
   }
-  log.info(
-    { version, host: settings.host, profile: settings.profile, state: settings.state },
-    `listening on ${addressOf(app)}`,
-  );
+  log.info({ version, host: settings.host, profile: settings.profile, state }, `listening on ${addressOf(app)}`);
   try {
     await app.begin();
   } catch (error) {
@@ -93,6 +114,10 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     return undefined;
   });
   serveThroughErrors(log);
+  const close = async (options?: { readonly leavesPool?: boolean }) => {
+    for (const socket of [notices, local]) socket?.close();
+    await app.close(options);
+  };
   signals.started({
     async stop() {
       for (const socket of [notices, local]) socket?.close();
@@ -106,18 +131,16 @@ export async function serve(settings: Settings, version: string): Promise<void> 
     .catch((error: unknown) =>
       log.error({ error: messageOf(error) }, 'notifications: old notices of the UPS could not be removed'),
     );
-  if (output.isPlain) process.stderr.write(welcome(app, settings, version));
+  if (output.isPlain) process.stderr.write(welcome(app, { ...settings, state }, version));
   else {
     if (app.newPassword !== undefined) process.stderr.write(`\n  Holdfast serves on ${addressOf(app)}`);
-    showPassword(app, settings);
+    showPassword(app, { ...settings, state });
   }
-  log.info(
-    { version, host: settings.host, profile: settings.profile, state: settings.state },
-    `serving on ${addressOf(app)}`,
-  );
+  log.info({ version, host: settings.host, profile: settings.profile, state }, `serving on ${addressOf(app)}`);
   logHttps(app, log);
   // Dependent units require what the daemon has configured.
   await notifier.ready();
+  return { close };
 }
 
 export function storeOptions({ host, state }: Settings): StoreOptions {
@@ -128,14 +151,14 @@ export function storeOptions({ host, state }: Settings): StoreOptions {
     : { reserve, machineMark: join(state, 'virtual', 'configured') };
 }
 
-function failStart(error: unknown, output: DaemonLog): never {
+export function failStart(error: unknown, output: DaemonLog): never {
   if (!(error instanceof StoreError) && !(error instanceof HostError) && !(error instanceof Fault)) throw error;
   output.explain(error.message);
   // The watchers of the host would keep the process alive.
   process.exit(1);
 }
 
-async function openHost(settings: Settings, now: () => number): Promise<Host> {
+export async function openHost(settings: Settings, now: () => number): Promise<Host> {
   // Loads only the host that is used, because the other one may not work on this system.
   const { targetEngine } = settings;
   if (settings.host === 'linux')
@@ -148,6 +171,8 @@ async function openHost(settings: Settings, now: () => number): Promise<Host> {
     disks: settings.disks,
     programs,
     now,
+    shelf:
+      settings.shelf === undefined ? undefined : { folder: settings.shelf, node: basename(resolve(settings.state)) },
     exposure: { address: settings.listen.address, offset: settings.portOffset, own: settings.listen.port },
     ...(settings.directories !== undefined && { directories: await directoriesIn(settings.directories) }),
   }).catch((error: unknown) => {

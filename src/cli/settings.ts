@@ -26,6 +26,8 @@ export interface Settings {
   readonly rootPassword: string | undefined;
   /** Further host names, such as those of a proxy, in lower case, optionally with a port. */
   readonly names: readonly string[];
+  /** Folder of disks that several virtual hosts reach. The name of the state folder is that of the machine. */
+  readonly shelf: string | undefined;
   /** File with the directories in the network of the virtual host. */
   readonly directories: string | undefined;
   /** Is added to ports below 1024 of the virtual host's endpoints. */
@@ -61,6 +63,7 @@ export interface Options {
   readonly config?: string;
   readonly names?: string;
   readonly directories?: string;
+  readonly shelf?: string;
   readonly portOffset?: string;
   readonly clockOffset?: string;
   readonly sendMail?: boolean;
@@ -105,6 +108,7 @@ export function readSettings(options: Options, environment: Environment, isRoot:
     rootPassword: readPassword(environment['HOLDFAST_ROOT_PASSWORD'] ?? file['HOLDFAST_ROOT_PASSWORD']),
     names: readNames(setting(options.names, 'HOLDFAST_NAMES') ?? ''),
     directories: setting(options.directories, 'HOLDFAST_DIRECTORIES'),
+    shelf: readShelf(setting(options.shelf, 'HOLDFAST_SHELF'), host),
     portOffset: readPortOffset(setting(options.portOffset, 'HOLDFAST_PORT_OFFSET') ?? '9000'),
     clockOffset: readClockOffset(setting(options.clockOffset, 'HOLDFAST_CLOCK_OFFSET') ?? '0', host),
     sendMail:
@@ -208,6 +212,13 @@ function readPortOffset(text: string): number {
   if (offset < 1024 || offset > 64_512)
     throw new SettingsError(`Expected --port-offset as a number from 1024 to 64512, got "${text}".`);
   return offset;
+}
+
+/** The disks of a real machine are where they are. */
+function readShelf(folder: string | undefined, host: Settings['host']): string | undefined {
+  if (host === 'linux' && folder !== undefined)
+    throw new SettingsError('--shelf is for a virtual host; --host linux uses the disks of the machine.');
+  return folder;
 }
 
 /** Seconds; the clock of a real machine is its own. */

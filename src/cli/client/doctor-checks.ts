@@ -137,10 +137,16 @@ async function stateFindings({ settings, runs }: Here): Promise<readonly LocalFi
   if (runs) return [];
   const { examine } = await import('../../store/recovery.ts');
   const { storeOptions } = await import('../serve.ts');
-  const { refusal } = examine(settings.state, storeOptions(settings));
+  const { pairKeyFile, pairOf, stateOnPool } = await import('../pair-files.ts');
+  const pair = pairOf(settings.state);
+  const folder = pair === undefined ? settings.state : stateOnPool(settings, pair.pool);
+  // The other machine of the pair has it.
+  if (pair !== undefined && statOf(folder) === undefined) return [];
+  const ofPair = pair && { key: pairKeyFile(settings.state), node: pair.self };
+  const { refusal } = examine(folder, { ...storeOptions(settings), ...ofPair });
   // Something has the database open, without answering: that is the finding of another check.
   if (refusal === undefined || refusal.startsWith('Another Holdfast process')) return [];
-  return [{ severity: 'critical', about: settings.state, message: refusal, command: 'holdfast recover' }];
+  return [{ severity: 'critical', about: folder, message: refusal, command: 'holdfast recover' }];
 }
 
 // The daemon ---------------------------------------------------------------------------------------------------------

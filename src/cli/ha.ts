@@ -1,0 +1,202 @@
+/** `holdfast ha`: makes two machines a pair, and moves the pool between them. */
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { take } from '../engine/pair/hold.ts';
+import { isBaseUrl, isNodeName, type Pair, readPair } from '../engine/pair/pair.ts';
+import type { Host } from '../host/ports/index.ts';
+import { stateDataset } from '../host/ports/zfs.ts';
+import { isObject } from '../lib/json.ts';
+import { sentenceList } from '../lib/text.ts';
+import { auditFolder } from '../store/audit-log.ts';
+import { historyFile } from '../store/history-file.ts';
+import { databaseFile, keyFile, makeFolder, markFile, replaceDurably } from '../store/marks.ts';
+import { giveToNode } from '../store/node-records.ts';
+import { mustBeUnused, StoreError } from '../store/open.ts';
+import { recoveryKeyName } from '../store/pool-backups.ts';
+import { ask, pairSocket } from './local-socket.ts';
+import { nodeFolder, pairFile, pairKeyFile, pairOf, parsed, stateOnPool } from './pair-files.ts';
+import { openHost } from './serve.ts';
+import { type Settings, SettingsError } from './settings.ts';
+
+type Say = (line: string) => void;
+
+export interface Forming {
+  readonly settings: Settings;
+  readonly pool: string;
+  /** `NAME=URL` of each machine. */
+  readonly nodes: readonly string[];
+  /** The file for the other machine. */
+  readonly to: string;
+  /** Paths of the resources of which each machine has records of its own. */
+  readonly ofNode: readonly string[];
+  readonly say: Say;
+}
+
+/** Moves the configuration of this machine to its pool, and writes the file with which the other machine joins. */
+export async function formPair({ settings, pool, nodes, to, ofNode, say }: Forming): Promise<void> {
+  const { state } = settings;
+  refusePair(state);
+  const urls = urlsOf(nodes);
+  mustBeUnused(state);
+  if (!existsSync(databaseFile(state)) || !existsSync(keyFile(state)))
+    throw new StoreError(`${state} has no configuration. Start the service once, and set this machine up first.`);
+  await withHost(settings, async (host) => {
+    const self = await selfAmong(host, urls);
+    const pair = await poolFor(host, pool, urls);
+    await take(host, pair);
+    await host.zfs.guardPool(pool);
+    await makeStateDataset(host, pool);
+    const folder = stateOnPool(settings, pool);
+    // Whoever uses a share of the whole pool cannot enter it.
+    chmodSync(folder, 0o700);
+    moveState(state, folder, (from) => cpSync(from, join(folder, basename(from)), { recursive: true }));
+    giveToNode(folder, ofNode, self);
+    makeFolder(nodeFolder(state), 0o700);
+    const key = readFileSync(keyFile(state));
+    replaceDurably(pairKeyFile(state), key);
+    replaceDurably(to, `${JSON.stringify({ ...pair, key: key.toString('base64') })}\n`);
+    // From here on the daemon of this machine uses the configuration on the pool.
+    replaceDurably(pairFile(state), `${JSON.stringify({ ...pair, self })}\n`);
+    const aside = join(state, `aside-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
+    mkdirSync(aside, { mode: 0o700 });
+    moveState(state, aside, (from) => renameSync(from, join(aside, basename(from))));
+    renameSync(keyFile(state), join(aside, basename(keyFile(state))));
+    say(`The configuration is on ${pool}. The files that it was in are in ${aside}.`);
+    say(`Start the service here. On the other machine, stop it and run: holdfast ha join ${basename(to)}`);
+    say(`${to} has the key of all secrets: copy it to the other machine only, and remove it then.`);
+  });
+}
+
+/** Makes this machine the other one of a pair. */
+export async function joinPair(settings: Settings, file: string, say: Say): Promise<void> {
+  const { state } = settings;
+  refusePair(state);
+  mustBeUnused(state);
+  const value = parsed(file);
+  const pair = readPair(value);
+  const key = Buffer.from(isObject(value) ? String(value['key']) : '', 'base64');
+  if (pair === undefined || key.length !== 32)
+    throw new StoreError(`${file} is not a file that "holdfast ha form" has written.`);
+  if (existsSync(databaseFile(state)))
+    throw new StoreError(
+      `${databaseFile(state)} exists: this machine has a configuration of its own, which it would lose. Move ${state} aside, or purge the package and install it again.`,
+    );
+  await withHost(settings, async (host) => {
+    const self = await selfAmong(host, pair.nodes);
+    makeFolder(nodeFolder(state), 0o700);
+    replaceDurably(pairKeyFile(state), key);
+    replaceDurably(pairFile(state), `${JSON.stringify({ ...pair, self })}\n`);
+    say(`This machine is ${self} of the pair with the pool ${pair.pool}. Start the service, and remove ${file}.`);
+  });
+}
+
+/** Has the daemon take or release the pool. The OCF agent of Pacemaker calls this. */
+export async function movePool(settings: Settings, order: 'take' | 'release', say: Say): Promise<void> {
+  const { pool } = ownPair(settings.state);
+  await ask(pairSocket(settings), 'POST', `/${order}`, {});
+  say(order === 'take' ? `This machine serves ${pool}.` : `This machine has released ${pool}.`);
+}
+
+/** Shows which machine has the pool. */
+export async function showPair(settings: Settings, say: Say): Promise<void> {
+  const { pool, self, nodes } = ownPair(settings.state);
+  const answer: unknown = JSON.parse(await ask(pairSocket(settings), 'GET', '/'));
+  if (!isObject(answer)) throw new StoreError('the daemon gave no answer that can be read');
+  const holder = typeof answer['holder'] === 'string' ? answer['holder'] : undefined;
+  const states = new Map(
+    (Array.isArray(answer['members']) ? answer['members'] : [])
+      .filter(isObject)
+      .map(({ name, state }) => [String(name), String(state)]),
+  );
+  say(`Pool: ${pool}, ${answer['hasPool'] === true ? 'served by this machine' : 'not on this machine'}`);
+  for (const [name, url] of Object.entries(nodes)) {
+    const roles = [name === self ? 'this machine' : undefined, name === holder ? 'has the lease' : undefined];
+    say(`  ${[`${name}  ${states.get(name) ?? 'unknown'}  ${url}`, ...roles.filter(Boolean)].join(', ')}`);
+  }
+}
+
+function ownPair(state: string) {
+  const pair = pairOf(state);
+  if (pair === undefined)
+    throw new StoreError(
+      'This machine is not part of a pair. To make one, run: holdfast ha form, or holdfast ha join.',
+    );
+  return pair;
+}
+
+function refusePair(state: string): void {
+  const pair = pairOf(state);
+  if (pair !== undefined) throw new StoreError(`This machine is already ${pair.self} of the pair with ${pair.pool}.`);
+}
+
+function urlsOf(nodes: readonly string[]): Pair['nodes'] {
+  const urls = Object.fromEntries(
+    nodes.map((node) => {
+      const [, name = '', url = ''] = /^([^=]*)=(.*)$/.exec(node) ?? [];
+      if (!isNodeName(name) || !isBaseUrl(url))
+        throw new SettingsError(`Expected --node as NAME=URL, such as alpha=https://192.0.2.7, got "${node}".`);
+      return [name, url] as const;
+    }),
+  );
+  if (Object.keys(urls).length !== 2)
+    throw new SettingsError('Expected --node twice: once for each of the two machines of the pair.');
+  return urls;
+}
+
+async function selfAmong({ lease }: Host, nodes: Pair['nodes']): Promise<string> {
+  const state = await lease.look();
+  if (state === undefined)
+    throw new StoreError(
+      'This machine is in no cluster, or its cluster does not run. A pair requires Corosync and Pacemaker with fencing; on a virtual host, --shelf.',
+    );
+  if (!Object.hasOwn(nodes, state.self))
+    throw new StoreError(
+      `This machine is ${state.self} in its cluster, but the pair consists of ${sentenceList(Object.keys(nodes))}.`,
+    );
+  return state.self;
+}
+
+async function poolFor({ zfs }: Host, name: string, nodes: Pair['nodes']): Promise<Pair> {
+  const pools = await zfs.pools();
+  const pool = pools.find((one) => one.name === name);
+  if (pool === undefined) throw new StoreError(`There is no pool ${name} here; ${named(pools)}.`);
+  const [root] = await zfs.datasets({ names: [name] });
+  // Its key is in the configuration, which could then not be read without it.
+  if (root?.encryptionRoot !== undefined)
+    throw new StoreError(`The pool ${name} is encrypted as a whole. Use one of which only datasets are encrypted.`);
+  const pair = readPair({ pool: name, guid: pool.guid, nodes });
+  if (pair === undefined) throw new StoreError(`The pool ${name} has a name that the pool of a pair cannot have.`);
+  return pair;
+}
+
+const named = (pools: readonly { readonly name: string }[]) =>
+  pools.length === 0 ? 'there is none' : `there is ${sentenceList(pools.map(({ name }) => name))}`;
+
+async function makeStateDataset({ zfs }: Host, pool: string): Promise<void> {
+  const name = `${pool}/${stateDataset}`;
+  // It is there if an earlier attempt was interrupted.
+  if ((await zfs.datasets({ names: [name] })).length === 0) await zfs.createDataset(name);
+}
+
+/** The files of the state that the pair has together. */
+function moveState(state: string, to: string, move: (from: string) => void): void {
+  const database = databaseFile(state);
+  for (const from of [
+    ...[database, `${database}-wal`, markFile(state), auditFolder(state), join(state, recoveryKeyName)],
+    ...[historyFile(state), `${historyFile(state)}-wal`],
+  ]) {
+    if (to !== state && existsSync(from)) {
+      rmSync(join(to, basename(from)), { recursive: true, force: true });
+      move(from);
+    }
+  }
+}
+
+async function withHost(settings: Settings, work: (host: Host) => Promise<void>): Promise<void> {
+  const host = await openHost(settings, () => Date.now() + settings.clockOffset);
+  try {
+    await work(host);
+  } finally {
+    await host.close();
+  }
+}

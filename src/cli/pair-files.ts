@@ -1,0 +1,41 @@
+/** What a machine of a pair keeps for itself, beside the configuration on the pool. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type OwnPair, readOwnPair } from '../engine/pair/pair.ts';
+import { stateDataset } from '../host/ports/zfs.ts';
+import { StoreError } from '../store/open.ts';
+import type { Settings } from './settings.ts';
+
+export const nodeFolder = (state: string): string => join(state, 'node');
+export const pairFile = (state: string): string => join(nodeFolder(state), 'pair.json');
+export const pairKeyFile = (state: string): string => join(nodeFolder(state), 'secret.key');
+
+/** The pair that this machine is part of; undefined for a machine that stands alone. */
+export function pairOf(state: string): OwnPair | undefined {
+  const file = pairFile(state);
+  if (!existsSync(file)) return undefined;
+  const pair = readOwnPair(parsed(file));
+  if (pair === undefined)
+    throw new StoreError(
+      `${file} is damaged: it does not describe a pair of machines. Restore it, or join the pair again.`,
+    );
+  return pair;
+}
+
+export function parsed(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The root folder of the machine's files. */
+export function rootOf({ host, state }: Pick<Settings, 'host' | 'state'>): string {
+  return host === 'linux' ? '/' : join(state, 'virtual', 'root');
+}
+
+/** The folder of the state on the pool. */
+export function stateOnPool(settings: Pick<Settings, 'host' | 'state'>, pool: string): string {
+  return join(rootOf(settings), 'mnt', pool, stateDataset);
+}

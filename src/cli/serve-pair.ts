@@ -1,0 +1,129 @@
+/** The daemon on a machine of a pair: it serves the appliance while it has the pool, and otherwise says who has it. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { holds, release, take } from '../engine/pair/hold.ts';
+import type { OwnPair } from '../engine/pair/pair.ts';
+import { type Host, HostError } from '../host/ports/index.ts';
+import { messageOf } from '../lib/text.ts';
+import { listenLocally, pairSocket } from './local-socket.ts';
+import { stateOnPool } from './pair-files.ts';
+import { notifySystemd } from './sd-notify.ts';
+import { type Daemon, failStart, openHost, type Serving, serveAppliance } from './serve.ts';
+import { openStandby, type Standby } from './standby.ts';
+
+/** Serves until a signal stops the daemon. The pool stays with this machine then, as the services that it serves do. */
+export async function servePair(daemon: Daemon, pair: OwnPair): Promise<void> {
+  const { settings, output } = daemon;
+  try {
+    const machine = new MachineOfPair(daemon, pair, await openHost(settings, daemon.now));
+    await machine.begin();
+    const control = createServer((request, response) => void machine.answer(request, response));
+    await listenLocally(control, pairSocket(settings));
+    output.log.info({ pair: pair.pool, node: pair.self }, 'pair: ready');
+  } catch (error) {
+    failStart(error, output);
+  }
+}
+
+class MachineOfPair {
+  readonly #daemon: Daemon;
+  readonly #pair: OwnPair;
+  #host: Host;
+  #serving: Serving | undefined;
+  #standby: Standby | undefined;
+  /** Ends when the last command has ended. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(daemon: Daemon, pair: OwnPair, host: Host) {
+    this.#daemon = daemon;
+    this.#pair = pair;
+    this.#host = host;
+  }
+
+  /** Becomes what the machine is: the one with the pool or the one without. */
+  async begin(): Promise<void> {
+    if (await holds(this.#host, this.#pair)) await this.#serve();
+    else await this.#wait();
+  }
+
+  async answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const order = `${method} ${url}`;
+    const answer = (status: number, value: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    try {
+      if (order === 'POST /take') await this.#inTurn(() => this.#take());
+      else if (order === 'POST /release') await this.#inTurn(() => this.#release());
+      else if (order !== 'GET /') return void answer(404, { error_message: `There is no ${order}.` });
+      const state = await this.#host.lease.look();
+      answer(200, { hasPool: this.#serving !== undefined, holder: state?.holder, members: state?.nodes });
+    } catch (error) {
+      this.#daemon.output.log.error({ error: messageOf(error) }, `pair: ${order} failed`);
+      answer(error instanceof HostError ? 409 : 500, { error_message: messageOf(error) });
+    }
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #take(): Promise<void> {
+    if (this.#serving !== undefined) return;
+    await take(this.#host, this.#pair);
+    this.#daemon.output.log.info({ pool: this.#pair.pool }, 'pair: took the pool');
+    await this.#serve();
+  }
+
+  async #release(): Promise<void> {
+    const serving = this.#serving;
+    if (serving === undefined) return release(this.#host, this.#pair);
+    this.#serving = undefined;
+    // A stop waits for the end of this.
+    this.#daemon.signals.started({
+      stop: async () => {
+        await this.#turn;
+        await (this.#serving ?? this.#standby)?.close();
+      },
+      reload: async () => {},
+    });
+    try {
+      try {
+        await serving.close({ leavesPool: true });
+      } finally {
+        this.#host = await openHost(this.#daemon.settings, this.#daemon.now);
+      }
+      await release(this.#host, this.#pair);
+      this.#daemon.output.log.info({ pool: this.#pair.pool }, 'pair: released the pool');
+    } finally {
+      // A machine that could not export the pool goes on serving it.
+      await this.begin();
+    }
+  }
+
+  async #serve(): Promise<void> {
+    await this.#standby?.close();
+    this.#standby = undefined;
+    const { settings, output } = this.#daemon;
+    const state = stateOnPool(settings, this.#pair.pool);
+    this.#serving = await serveAppliance(this.#daemon, { state, pair: this.#pair, host: this.#host });
+    // It has explained that it cannot listen.
+    if (this.#serving === undefined) output.end(1);
+  }
+
+  async #wait(): Promise<void> {
+    const { settings, signals, notifier, output } = this.#daemon;
+    const standby = await openStandby(settings, this.#pair, this.#host.lease);
+    this.#standby = standby;
+    signals.started({
+      stop: async () => {
+        await notifySystemd('STOPPING=1');
+        await standby.close();
+        await this.#host.close();
+      },
+      reload: async () => {},
+    });
+    output.log.info({ pool: this.#pair.pool, node: this.#pair.self }, 'pair: waiting without the pool');
+    await notifier.ready();
+  }
+}
