@@ -139,8 +139,8 @@ await put(
     'Maintainer: Holdfast <holdfast@localhost>',
     `Depends: ${depends.join(', ')}`,
     `Recommends: ${recommends.join(', ')}`,
-    // For iSCSI on machines whose kernel has no targets.
-    'Suggests: tgt',
+    // For iSCSI on machines whose kernel has no targets, and for a pair of machines.
+    'Suggests: tgt, corosync, pacemaker',
     'Section: admin',
     'Priority: optional',
     'Description: Management daemon of a network storage appliance',
@@ -162,6 +162,8 @@ for (const program of [
   'ups-event',
 ])
   await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
+// The agent of Pacemaker, for a pair of machines.
+await put('/usr/lib/ocf/resource.d/holdfast/appliance', await readFile(`${root}/packaging/appliance`, 'utf8'), 0o755);
 // Programs that were written for FreeBSD run it there.
 await mkdir(`${tree}/etc/rc.d`);
 await symlink('/usr/lib/holdfast/ctld', `${tree}/etc/rc.d/ctld`);
