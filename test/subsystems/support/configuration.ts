@@ -7,7 +7,7 @@ import type { Desired, Subsystem } from '../../../src/engine/declare/subsystem.t
 import { isKeptResource } from '../../../src/engine/engine.ts';
 import type { Facts } from '../../../src/engine/facts/facts.ts';
 import { SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
-import { type Dataset, initialFigures, type Pool, emptyFigures } from '../../../src/host/ports/zfs.ts';
+import { type Dataset, emptyFigures, initialFigures, type Pool } from '../../../src/host/ports/zfs.ts';
 
 const pool = (name: string): Pool => ({
   name,
