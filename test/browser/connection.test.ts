@@ -93,7 +93,7 @@ test('the page notices that the certificate was changed, and says it at once whe
   await page.route('**/api/**', (route) => route.abort('failed'));
   await api.expect(200, 'PUT', 'sharing/cifs/1/', { cifs_comment: 'after the new certificate' });
   await page.getByText('The certificate of the appliance was changed').waitFor();
-  assert.deepEqual(await inAllModes(page, 'new-certificate'), []);
+  assert.deepEqual(await inAllModes(page, 'certificate-changed'), []);
   await page.unroute('**/api/**');
   await page.getByRole('button', { name: 'Load again' }).click();
   await page.getByRole('heading', { name: 'Sharing', exact: true }).waitFor();
