@@ -77,7 +77,7 @@ test('the first paint is within 0.3 s, and the console is ready within 1 s', asy
   assert.ok(whole <= 1000, `ready after ${ready.map(Math.round).join(', ')} ms`);
 });
 
-test('the heap stays flat over 200 changes of the page', async (t) => {
+test('the heap stays flat after 200 changes of the page', async (t) => {
   const page = await world.signedIn();
   const tools = await page.context().newCDPSession(page);
   const heap = async () => {
@@ -92,9 +92,9 @@ test('the heap stays flat over 200 changes of the page', async (t) => {
     await page.getByRole('heading', { name: 'Pools' }).waitFor();
     return heap();
   };
-  // The scripts of all pages are loaded and compiled before.
-  const before = await round(100);
+  // Until then, scripts of pages are loaded and compiled, and what the console keeps for its pages is filled.
+  const before = await round(200);
   const afterwards = await round(200);
-  t.diagnostic(`heap ${(before / 1e6).toFixed(2)} MB before, ${(afterwards / 1e6).toFixed(2)} MB after 200 changes`);
-  assert.ok(afterwards < before + 500_000, `${before} bytes before, ${afterwards} after`);
+  t.diagnostic(`heap ${(before / 1e6).toFixed(2)} MB before, ${(afterwards / 1e6).toFixed(2)} MB after 200 more`);
+  assert.ok(afterwards < before + 300_000, `${before} bytes before, ${afterwards} after`);
 });

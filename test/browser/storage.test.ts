@@ -113,7 +113,7 @@ test('a dataset is restored beside itself by the mouse, and in its place by the 
   await page.getByRole('link', { name: 'Snapshots', exact: true }).click();
   await page.getByRole('button', { name: 'monday' }).click();
   await look(page, 'snapshots');
-  await page.getByRole('link', { name: 'Restore…' }).click();
+  await page.getByRole('link', { name: 'Restore all…' }).click();
   await page.getByLabel('Name of the new dataset').fill('tank/old-work');
   await page.getByRole('button', { name: 'Preview' }).click();
   await page
@@ -133,7 +133,7 @@ test('a dataset is restored beside itself by the mouse, and in its place by the 
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'monday' }).waitFor();
-  await page.getByRole('link', { name: 'Restore…' }).press('Enter');
+  await page.getByRole('link', { name: 'Restore all…' }).press('Enter');
   await page.getByRole('radio', { name: /In its place/ }).press('Space');
   await page.getByText('Snapshot friday').waitFor();
   const roll = page.getByRole('button', { name: 'Roll tank/work back' });

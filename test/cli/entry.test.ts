@@ -41,6 +41,7 @@ test('the command line for people loads nothing of the server but its settings',
   const ofServer = /^src\/(?:app|areas|engine|host|http|store|subsystems)|^[a-z]/;
   assert.deepEqual(loaded.filter((path) => ofServer.test(path) && !/^(?:src\/(?:cli|lib)|node:)/.test(path)).sort(), [
     'src/engine/passwords.ts',
+    'src/engine/sha-crypt.ts',
     'src/engine/upkeep/event-loop.ts',
     'src/http/origin.ts',
   ]);
