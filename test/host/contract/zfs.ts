@@ -360,7 +360,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         const guid = (await poolNamed(host, name))?.guid ?? '';
         assert.equal(await found(), undefined);
         await host.zfs.exportPool(name);
-        const { hostname: _, ...rest } = (await found()) ?? assert.fail('it is not importable');
+        const { hostname: _, version, ...rest } = (await found()) ?? assert.fail('it is not importable');
         assert.deepEqual(rest, {
           name,
           guid,
@@ -374,6 +374,7 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
             },
           ],
         });
+        assert.equal(version, '5000');
         await host.zfs.importPool(guid, { mountpoint: `/mnt/elsewhere-${name}` });
         assert.equal((await datasetOf(host, name))?.mountpoint, `/mnt/elsewhere-${name}`);
         assert.equal(await found(), undefined);

@@ -69,12 +69,15 @@ export function linuxSnapshots(programs: Programs): Snapshots {
 
     async differences(from, to, { most, signal }) {
       const dataset = from.split('@')[0] ?? from;
-      const mounted = await programs.do('zfs', 'list', '-H', '-o', 'mountpoint', '--', dataset);
-      const mountpoint = mounted.stdout.trim();
+      const snapshots = [from, ...(to === undefined ? [] : [to])];
+      const list = ['zfs', 'list', '-H', '-t', 'filesystem,snapshot', '-o', 'mountpoint'];
+      // `zfs diff` does not name a snapshot that is missing. Snapshots have no mount point.
+      const listed = await programs.do(...list, '--', dataset, ...snapshots);
+      const mountpoint = listed.stdout.split('\n').find((line) => line !== '' && line !== '-') ?? '';
       const found: Difference[] = [];
       let isWhole = true;
       const enough = new AbortController();
-      const argv = ['zfs', 'diff', '-FH', '--', from, ...(to === undefined ? [] : [to])];
+      const argv = ['zfs', 'diff', '-FH', '--', ...snapshots];
       const outcome = await programs.heard(
         argv,
         (line) => {

@@ -93,6 +93,7 @@ export function virtualPools(store: PoolStore): Pools {
             guid,
             health,
             hostname: pool.usedBy ?? '',
+            version: '5000',
             ...(pool.usedBy !== undefined && { usedBy: pool.usedBy }),
             groups: Object.freeze(
               described.map(({ kind, name, health, devices }) => Object.freeze({ kind, name, health, devices })),
