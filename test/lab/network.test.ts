@@ -432,7 +432,9 @@ async function moveAway(): Promise<void> {
     }),
     wait(4000),
   ]).catch(() => {});
-  assert.match(await nas.machine.run('ip -br address show vec1'), /10\.66\.0\.60\/24/);
+  await eventually(30, async () =>
+    assert.match(await nas.machine.run('ip -br address show vec1'), /10\.66\.0\.60\/24/),
+  );
 }
 
 async function isBack(): Promise<void> {
