@@ -90,6 +90,16 @@ service:
   assert.deepEqual(whatOf(await apply(api, text, { secrets: { 'env:ANNA': 'another secret' } })), ['change user anna']);
 });
 
+test('a group that was just removed on the machine is not in the way of a file', async () => {
+  await using one = await nas();
+  const text = 'holdfast: 1\ngroup:\n  family: { gid: 3000 }\n';
+  await one.machine.accounts.createGroup({ name: 'family', gid: 3000 });
+  await one.engine.renew('accounts');
+  assert.match((await refused(one.api, text))[0] ?? '', /already has a group/);
+  await one.machine.accounts.removeGroup('family');
+  assert.deepEqual(whatOf(await apply(one.api, text)), ['create group family']);
+});
+
 test('an absent field stays, null is the default, and null for a record removes it', async () => {
   await using one = await nas();
   const { api } = one;

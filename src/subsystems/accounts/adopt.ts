@@ -42,7 +42,7 @@ export const accountsAdoption: Adoption = {
       if (facts.accounts.groups.some((known) => known.name === name))
         notCarried.push({
           ...{ file: groupFile, line, text, reason: `The machine has the group ${name}, which Holdfast did not make.` },
-          toDo: `Before the file is applied, run: groupdel ${name}; systemctl reload holdfast. Files keep their group by its number.`,
+          toDo: `Before the file is applied, run: groupdel ${name}. Files keep their group by its number.`,
         });
     }
     const nameOf = (gid: string) => groups.find(({ fields }) => fields[2] === gid)?.fields[0];
@@ -68,7 +68,7 @@ export const accountsAdoption: Adoption = {
       if (facts.accounts.users.some((one) => one.name === name))
         lose(
           `The machine has the account ${name}, which Holdfast did not make.`,
-          `Before the file is applied, run: userdel --force ${name}; systemctl reload holdfast. Clients stay connected, its files stay, and the file has its number and passwords.`,
+          `Before the file is applied, run: userdel --force ${name}. Clients stay connected, its files stay, and the file has its number and passwords.`,
         );
       const memberships = groups.filter(({ fields: [, , , members = ''] }) => members.split(',').includes(name));
       const names = memberships.map(({ fields: [one = ''] }) => one);
