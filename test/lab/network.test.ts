@@ -424,6 +424,8 @@ test('a moved address is kept if the client comes by the new one, and otherwise 
 
 /** Leaves the address moved and unconfirmed. */
 async function moveAway(): Promise<void> {
+  // A daemon that starts answers reads before changes.
+  await untilReady(nas.api);
   const { id } = await interfaceOf('vec1');
   await Promise.race([
     front(fixed).put(`network/interface/${id}/?confirm_within=600`, {
