@@ -5,7 +5,7 @@ import { movedTo } from '../base/contact.ts';
 import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { asCommand } from '../parts/asking.ts';
-import { Waiting } from '../parts/common.tsx';
+import { Pick, Waiting } from '../parts/common.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import * as t from '../texts/pages/address.ts';
 
@@ -80,16 +80,20 @@ function Change({ id, one, form }: ChangeProps) {
           <>
             <fieldset class="picks">
               <legend class="unseen">{t.whereTheAddressComesFrom}</legend>
-              <label class="pick">
-                <input type="radio" name="source" checked={!isDhcp.value} onChange={() => (isDhcp.value = false)} />
-                <b>{t.fixed}</b>
-                <span class="soft">{t.itStaysUntilYouChangeIt}</span>
-              </label>
-              <label class="pick">
-                <input type="radio" name="source" checked={isDhcp.value} onChange={() => (isDhcp.value = true)} />
-                <b>{t.dhcp}</b>
-                <span class="soft">{t.theNetworkGivesItItMay}</span>
-              </label>
+              <Pick
+                name="source"
+                isChosen={!isDhcp.value}
+                choose={() => (isDhcp.value = false)}
+                title={t.fixed}
+                text={t.itStaysUntilYouChangeIt}
+              />
+              <Pick
+                name="source"
+                isChosen={isDhcp.value}
+                choose={() => (isDhcp.value = true)}
+                title={t.dhcp}
+                text={t.theNetworkGivesItItMay}
+              />
             </fieldset>
             <p class="err">{problems['int_dhcp']?.join(' ')}</p>
             {!isDhcp.value && (

@@ -5,7 +5,7 @@ import { textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { go, link } from '../base/route.ts';
 import { asCommand, openBody } from '../parts/asking.ts';
-import { Waiting } from '../parts/common.tsx';
+import { Pick, Waiting } from '../parts/common.tsx';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { initialValues } from '../parts/values.ts';
@@ -66,16 +66,20 @@ function NewReplication({ form, publicKey }: { form: Form; publicKey: string }) 
           <>
             <fieldset class="picks">
               <legend>{t.howTheMachinesTrustEachOther}</legend>
-              <label class="pick">
-                <input type="radio" name="way" checked={isToken} onChange={() => (way.value = 'token')} />
-                <b>{t.byAToken}</b>
-                <span class="soft">{t.theOtherHoldfastGivesOneAnd}</span>
-              </label>
-              <label class="pick">
-                <input type="radio" name="way" checked={!isToken} onChange={() => (way.value = 'hand')} />
-                <b>{t.byHand}</b>
-                <span class="soft">{t.youGiveTheKeyOfThis}</span>
-              </label>
+              <Pick
+                name="way"
+                isChosen={isToken}
+                choose={() => (way.value = 'token')}
+                title={t.byAToken}
+                text={t.theOtherHoldfastGivesOneAnd}
+              />
+              <Pick
+                name="way"
+                isChosen={!isToken}
+                choose={() => (way.value = 'hand')}
+                title={t.byHand}
+                text={t.youGiveTheKeyOfThis}
+              />
             </fieldset>
             {isToken ? (
               <p class="help beneath">{t.onTheOtherMachineAToken(<code>{t.holdfastApiPOSTApiHoldfastV1}</code>)}</p>

@@ -4,7 +4,7 @@ import { useLive } from '../base/live.ts';
 import { refusalOf } from '../base/problem.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asPlainCommand } from '../parts/asking.ts';
-import { Waiting } from '../parts/common.tsx';
+import { Pick, Waiting } from '../parts/common.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { folderOf, join, mountpointOf, nameOf, partsOf } from '../parts/snapshot-files.ts';
 import * as t from '../texts/pages/restore-file.ts';
@@ -74,16 +74,20 @@ export default function RestoreFilePage({ place: { words } }: { place: Place }) 
           <>
             <fieldset class="picks">
               <legend class="unseen">{t.where}</legend>
-              <label class="pick">
-                <input type="radio" name="way" checked={!isBeside} onChange={() => (way.value = 'place')} />
-                <b>{t.whereItWas}</b>
-                <span class="soft">{there.value ? t.whatIsThereNowIsReplaced : t.nothingHasThisPathNow}</span>
-              </label>
-              <label class="pick">
-                <input type="radio" name="way" checked={isBeside} onChange={() => (way.value = 'beside')} />
-                <b>{t.underAnotherName}</b>
-                <span class="soft">{t.whatIsThereNowStaysAs}</span>
-              </label>
+              <Pick
+                name="way"
+                isChosen={!isBeside}
+                choose={() => (way.value = 'place')}
+                title={t.whereItWas}
+                text={there.value ? t.whatIsThereNowIsReplaced : t.nothingHasThisPathNow}
+              />
+              <Pick
+                name="way"
+                isChosen={isBeside}
+                choose={() => (way.value = 'beside')}
+                title={t.underAnotherName}
+                text={t.whatIsThereNowStaysAs}
+              />
             </fieldset>
             {isBeside ? (
               <div class="field beneath">

@@ -9,7 +9,7 @@ import { notify } from '../base/notices.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asCommand } from '../parts/asking.ts';
-import { TypedName, Waiting } from '../parts/common.tsx';
+import { Pick, TypedName, Waiting } from '../parts/common.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
 import * as t from '../texts/pages/restore.ts';
@@ -109,16 +109,20 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
         <section class="card" aria-label={t.howToRestore}>
           <fieldset class="picks">
             <legend class="unseen">{t.howToRestore}</legend>
-            <label class="pick">
-              <input type="radio" name="way" checked={!isBack} onChange={() => choose('clone')} />
-              <b>{t.besideIt}</b>
-              <span class="soft">{t.aNewDatasetHasTheFiles}</span>
-            </label>
-            <label class="pick">
-              <input type="radio" name="way" checked={isBack} onChange={() => choose('rollback')} />
-              <b>{t.inItsPlace}</b>
-              <span class="soft">{t.goesBackWhatWasWrittenSince(dataset)}</span>
-            </label>
+            <Pick
+              name="way"
+              isChosen={!isBack}
+              choose={() => choose('clone')}
+              title={t.besideIt}
+              text={t.aNewDatasetHasTheFiles}
+            />
+            <Pick
+              name="way"
+              isChosen={isBack}
+              choose={() => choose('rollback')}
+              title={t.inItsPlace}
+              text={t.goesBackWhatWasWrittenSince(dataset)}
+            />
           </fieldset>
           {isBack ? (
             <>

@@ -107,3 +107,22 @@ export function Scroller({ label, children }: { label: string; children: Compone
     </section>
   );
 }
+
+interface PickProps {
+  readonly name: string;
+  readonly isChosen: boolean;
+  choose(): void;
+  readonly title: string;
+  readonly text: ComponentChildren;
+}
+
+/** One of some ways to do a thing, with what it means. */
+export function Pick({ name, isChosen, choose, title, text }: PickProps) {
+  return (
+    <label class="pick">
+      <input type="radio" name={name} checked={isChosen} onChange={choose} />
+      <b>{title}</b>
+      <span class="soft">{text}</span>
+    </label>
+  );
+}
