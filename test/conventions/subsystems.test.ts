@@ -15,6 +15,7 @@ function noting(view: View, paths: Set<string>): View {
     get: (of, id) => view.get(note(of), id),
     find: (of, name, value) => view.find(note(of), name, value),
     having: (of, name, value) => view.having(note(of), name, value),
+    keyed: (of, key) => view.keyed(note(of), key),
     only: (of) => view.only(note(of)),
     occupants: () => assert.fail('a subsystem names the resources that it reads'),
   };

@@ -30,6 +30,7 @@ export const nfsShare = collection('sharing/nfs', {
   description: 'Folders of one dataset that NFS clients may mount.',
   removedWithVolume: 'cascade',
   binned: true,
+  keys: keysByClient,
   fields: {
     nfs_paths: titled(
       'Folders',
@@ -160,17 +161,59 @@ export type NfsShare = RecordOf<typeof nfsShare.fields>;
  * messages (B8).
  */
 function checkOverlap({ record, view, facts, issues }: Checking<typeof nfsShare.fields>): void {
-  const mine = holderOf(record.nfs_paths[0] ?? '', facts);
+  const [path = ''] = record.nfs_paths;
+  const mine = holderOf(path, facts);
   const own = clientsOf(record);
-  for (const other of view.all(nfsShare)) {
+  // What a share of the same dataset can have in common with this one.
+  const clients = [...own.hosts, ...(own.isForAll || own.networks.length > 0 ? [everyHost, someNetworks] : [])];
+  const near = new Set(clients.flatMap((client) => view.keyed(nfsShare, clientKey(mountpointOf(path, facts), client))));
+  for (const other of [...near].toSorted((a, b) => a.id - b.id)) {
     if (other.id === record.id) continue;
-    // With thousands of shares, most time goes into this loop, so that what decides most often is looked at first.
     const problems = meetings(own, clientsOf(other));
     if (problems === none || holderOf(other.nfs_paths[0] ?? '', facts) !== mine) continue;
     // A share whose folder is gone is not served, so it does not stand in the way.
-    if (other.nfs_paths.some((path) => absence({ path }, facts.storage) !== undefined)) continue;
+    if (other.nfs_paths.some((one) => absence({ path: one }, facts.storage) !== undefined)) continue;
     for (const { field, message } of problems) issues.add(field, message);
   }
+}
+
+/** The part of a share that says what is exported to whom. */
+interface Exported {
+  readonly nfs_paths: readonly string[];
+  readonly nfs_network: string;
+  readonly nfs_hosts: string;
+}
+
+/** In keys, in place of a host: a share for all hosts, and a share with networks. */
+const everyHost = '*';
+const someNetworks = '/';
+
+const clientKey = (folder: string, client: string) => `${folder}\n${client}`;
+
+/**
+ * Shares are found by folder and client, because there can be thousands of one dataset or for one host. Which dataset a
+ * share is on depends on the machine, so that each folder above its path is a key: one of them is where the dataset is
+ * mounted.
+ */
+function keysByClient(share: Exported): readonly string[] {
+  const { networks, hosts, isForAll } = clientsOf(share);
+  const clients = [...hosts, ...(isForAll ? [everyHost] : []), ...(networks.length > 0 ? [someNetworks] : [])];
+  return foldersAbove(share.nfs_paths[0] ?? '').flatMap((folder) => clients.map((client) => clientKey(folder, client)));
+}
+
+/** A path and the folders above it up to its volume, such as `/mnt/tank/a` and `/mnt/tank`. */
+function foldersAbove(path: string): readonly string[] {
+  const [, mnt = '', volume = '', ...rest] = path.split('/');
+  return Array.from({ length: rest.length + 1 }, (_, depth) => ['', mnt, volume, ...rest.slice(0, depth)].join('/'));
+}
+
+/** Where the dataset that contains the path is mounted; the folder of the volume when none is. */
+function mountpointOf(path: string, { storage }: Facts): string {
+  const dataset = datasetOf(path, storage);
+  return (
+    (dataset === undefined ? undefined : storage.datasets.get(dataset)?.mountpoint) ??
+    path.split('/').slice(0, 3).join('/')
+  );
 }
 
 interface Meeting {
@@ -212,7 +255,7 @@ interface Clients {
 }
 
 /** Parsed clients of each share: a new share is compared with thousands of others, so each share is parsed once. */
-const clientsOf = memo((share: NfsShare): Clients => {
+const clientsOf = memo((share: Exported): Clients => {
   const [networks, hosts] = [words(share.nfs_network), words(share.nfs_hosts)];
   return { networks, hosts, isForAll: networks.length + hosts.length === 0 };
 });

@@ -21,12 +21,14 @@ import type { Facts } from '../facts/facts.ts';
 import { occupantsOf } from './occupants.ts';
 import { Reads } from './reads.ts';
 import {
+  byKey,
   fieldValue,
   groupNumber,
   type Kept,
   placeOf,
   type RecordChange,
   regroup,
+  searchedValues,
   type Table,
   type Tables,
 } from './tables.ts';
@@ -196,6 +198,11 @@ export class LayeredDraft implements Draft {
   having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[] {
     this.#watched?.reads.search(of.path, name, value);
     return this.#peek(of)?.having(name, value) ?? this.#tables.having(of, name, value);
+  }
+
+  keyed<F extends Fields>(of: Collection<F>, key: string): readonly RecordOf<F>[] {
+    this.#watched?.reads.search(of.path, byKey, key);
+    return this.#peek(of)?.having(byKey, key) ?? this.#tables.keyed(of, key);
   }
 
   only<F extends Fields>(of: Singleton<F>): RecordOf<F> {
@@ -548,7 +555,7 @@ class Overlay<F extends Fields = Fields> {
   having(name: string, value: unknown): readonly RecordOf<F>[] {
     const found: RecordOf<F>[] = [];
     for (const record of this.#changed.values())
-      if (record !== undefined && fieldValue(record, name) === value) found.push(record);
+      if (record !== undefined && searchedValues(this.table.resource, record, name).includes(value)) found.push(record);
     for (const id of this.table.ids(name, value)) {
       const record = this.#changed.has(id) ? undefined : this.table.get(id);
       if (record !== undefined) found.push(record);

@@ -1,6 +1,6 @@
 import type { RecordChange } from '../declare/kept.ts';
 import { type Facts, type Topic, topics } from '../facts/facts.ts';
-import { fieldValue } from './tables.ts';
+import { searchedValues } from './tables.ts';
 
 /**
  * What a change has read while it was drafted. Changes that run beside each other must not read what the other is about
@@ -23,7 +23,7 @@ export class Reads {
     this.#records.add(`${path}/${id}`);
   }
 
-  /** The records whose field has this value were searched. */
+  /** The records whose field has this value, or that have this key, were searched. */
   search(path: string, name: string, value: unknown): void {
     const searches = this.#searches.get(path) ?? new Map<string, Set<unknown>>();
     this.#searches.set(path, searches.set(name, (searches.get(name) ?? new Set()).add(value)));
@@ -41,11 +41,13 @@ export class Reads {
   }
 
   /** Whether something that was read is different after this change. */
-  concern({ resource: { path }, id, before, after }: RecordChange): boolean {
+  concern({ resource, id, before, after }: RecordChange): boolean {
+    const { path } = resource;
     if (this.#collections.has(path) || this.#records.has(`${path}/${id}`)) return true;
     for (const [name, values] of this.#searches.get(path) ?? [])
       for (const record of [before, after])
-        if (record !== undefined && values.has(fieldValue(record, name))) return true;
+        if (record !== undefined && searchedValues(resource, record, name).some((value) => values.has(value)))
+          return true;
     return false;
   }
 }

@@ -42,8 +42,8 @@ export class Table<F extends Fields = Fields> {
   readonly #byId = new Map<number, RecordOf<F>>();
   readonly #order: RecordOf<F>[] = [];
   readonly #texts = new Map<RecordOf<F>, string>();
-  /** Ids by field name and value. An index is built when a field is first searched, and updated from then on. */
-  readonly #indexes = new Map<string, Map<unknown, Set<number>>>();
+  /** Ids by the name of a field, or `byKey`, and value. An index is built when it is first searched, and updated from then on. */
+  readonly #indexes = new Map<string, Index>();
   /** Built when first requested, and updated from then on. */
   #groups: Groups<F> | undefined;
 
@@ -79,14 +79,20 @@ export class Table<F extends Fields = Fields> {
     return groups;
   }
 
+  /** The ids of the records with this value of the field, or with this key where the name is `byKey`. */
   ids(name: string, value: unknown): ReadonlySet<number> {
     let index = this.#indexes.get(name);
     if (index === undefined) {
       index = new Map();
-      for (const record of this.#order) addTo(index, fieldValue(record, name), record.id);
+      for (const record of this.#order)
+        for (const one of searchedValues(this.resource, record, name)) addTo(index, one, record.id);
       this.#indexes.set(name, index);
     }
     return index.get(value) ?? none;
+  }
+
+  having(name: string, value: unknown): readonly RecordOf<F>[] {
+    return Array.from(this.ids(name, value), (id) => this.get(id)).filter((record) => record !== undefined);
   }
 
   /** The record as JSON text for responses. Those used last are cached, so that a GET costs one look-up. */
@@ -115,7 +121,8 @@ export class Table<F extends Fields = Fields> {
     this.delete(record.id);
     this.#byId.set(record.id, record);
     this.#order.splice(placeOf(this.#order, record, this.#compare), 0, record);
-    for (const [name, index] of this.#indexes) addTo(index, fieldValue(record, name), record.id);
+    for (const [name, index] of this.#indexes)
+      for (const value of searchedValues(this.resource, record, name)) addTo(index, value, record.id);
     this.#regroup(record.id);
   }
 
@@ -126,7 +133,8 @@ export class Table<F extends Fields = Fields> {
     this.#byId.delete(id);
     this.#texts.delete(old);
     this.#order.splice(placeOf(this.#order, old, this.#compare), 1);
-    for (const [name, index] of this.#indexes) index.get(fieldValue(old, name))?.delete(id);
+    for (const [name, index] of this.#indexes)
+      for (const value of searchedValues(this.resource, old, name)) removeFrom(index, value, id);
     this.#regroup(id);
   }
 
@@ -137,10 +145,30 @@ export class Table<F extends Fields = Fields> {
 
 const none: ReadonlySet<number> = new Set();
 
-function addTo(index: Map<unknown, Set<number>>, value: unknown, id: number): void {
+type Index = Map<unknown, Set<number>>;
+
+function addTo(index: Index, value: unknown, id: number): void {
   const ids = index.get(value);
   if (ids === undefined) index.set(value, new Set([id]));
   else ids.add(id);
+}
+
+function removeFrom(index: Index, value: unknown, id: number): void {
+  const ids = index.get(value);
+  if (ids?.delete(id) === true && ids.size === 0) index.delete(value);
+}
+
+/** In place of the name of a field: the keys of a record. */
+export const byKey = 'keys()';
+
+/** The values by which a record is found: that of a field, or its keys. */
+export function searchedValues<F extends Fields>(
+  resource: Kept<F>,
+  record: RecordOf<F>,
+  name: string,
+): readonly unknown[] {
+  if (name !== byKey) return [fieldValue(record, name)];
+  return (resource.kind === 'collection' ? resource.keys?.(record) : undefined) ?? [];
 }
 
 /** The value of a field. `name~` is the value in lower case, which can be indexed like a field. */
@@ -229,8 +257,11 @@ export class Tables implements View {
   }
 
   having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[] {
-    const table = this.table(of);
-    return Array.from(table.ids(name, value), (id) => table.get(id)).filter((record) => record !== undefined);
+    return this.table(of).having(name, value);
+  }
+
+  keyed<F extends Fields>(of: Collection<F>, key: string): readonly RecordOf<F>[] {
+    return this.table(of).having(byKey, key);
   }
 
   only<F extends Fields>(of: Singleton<F>): RecordOf<F> {

@@ -51,6 +51,8 @@ export interface View {
    * Every record whose field has this value, in no particular order. The cost depends on the matches, not on the size.
    */
   having<F extends Fields>(of: Collection<F>, name: keyof F & string, value: unknown): readonly RecordOf<F>[];
+  /** Every record that has this key by `keys` of the collection, in no particular order. The cost depends on the matches. */
+  keyed<F extends Fields>(of: Collection<F>, key: string): readonly RecordOf<F>[];
   only<F extends Fields>(of: Singleton<F>): RecordOf<F>;
   /** The records that name something in this place: shares, tasks, homes and so on. */
   occupants(of: Location): readonly Occupant[];
@@ -305,6 +307,8 @@ export interface Collection<F extends Fields = Fields> extends Common<F, RecordO
   readonly scheduled?: Scheduled<F> | readonly Scheduled<F>[];
   /** Places on volumes that follow from more than the value of one field, such as the dataset of a jail. */
   locate?(record: RecordOf<F>, view: View): readonly Location[];
+  /** What records are found by besides the values of fields. For example, NFS shares are found by each of their clients. */
+  keys?(record: RecordOf<F>): readonly string[];
   /** Whether removing a volume removes the records on it: always, or if the request has `cascade`. Otherwise they stay. */
   readonly removedWithVolume?: 'always' | 'cascade';
   /** Whether the bin keeps what is removed, if a request asks for that: removing it only takes it from the configuration. */
