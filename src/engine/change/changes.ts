@@ -44,6 +44,9 @@ export class Changes {
     mustWait,
   });
 
+  /** What keeps the changes that are being drafted from being stored, once it was asked. */
+  #obstacle: { readonly it: string | undefined } | undefined;
+
   /** How long changes took from their request until they were stored or refused. */
   readonly times = new Distribution([0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300]);
 
@@ -144,6 +147,7 @@ export class Changes {
     const earlier: Claims[] = [];
     const begin = draft.mark();
     let isComplete = false;
+    this.#obstacle = undefined;
     for (const one of waiting) {
       isComplete ||= accepted.length === mostTogether;
       if (isComplete || one.held !== undefined) {
@@ -277,11 +281,12 @@ export class Changes {
 
   /**
    * Refuses changes of clients on a full disk, so that the remaining space is left for the daemon, such as for sent
-   * alerts.
+   * alerts. Changes that are drafted together look at the disk once.
    */
   #mustBeAbleToKeep({ connection }: RequestContext): void {
-    const obstacle = connection === undefined ? undefined : this.#parts.obstacle();
-    if (obstacle !== undefined) throw unavailable(obstacle);
+    if (connection === undefined) return;
+    this.#obstacle ??= { it: this.#parts.obstacle() };
+    if (this.#obstacle.it !== undefined) throw unavailable(this.#obstacle.it);
   }
 
   /** Records which records the change affects, and whether it must be confirmed. */
