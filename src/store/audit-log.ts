@@ -57,8 +57,8 @@ interface Head {
 
 /**
  * The log of requests: files of lines, of which each has the digest of the one before. Digests need the key of the
- * store, so that only who can read that can change an entry and make the chain match again. A line is written before
- * the request's connection is used again, and survives a kill of the daemon.
+ * store, so that only who can read that can change an entry and make the chain match again. Entries of requests that are
+ * answered together are written together, before their connections are used again, and survive a kill of the daemon.
  */
 export class AuditLog implements Audit {
   readonly #folder: string;
@@ -68,6 +68,7 @@ export class AuditLog implements Audit {
   #headFile: number | undefined;
   readonly #unwritten: AuditEntry[] = [];
   #lost = 0;
+  #isDue = false;
   #syncing: NodeJS.Timeout | undefined;
 
   constructor(folder: string, options: AuditOptions) {
@@ -83,6 +84,14 @@ export class AuditLog implements Audit {
       this.#unwritten.shift();
       this.#lost += 1;
     }
+    if (this.#isDue) return;
+    this.#isDue = true;
+    process.nextTick(() => this.flush());
+  }
+
+  /** Writes the entries of this turn of the event loop now. */
+  flush(): void {
+    this.#isDue = false;
     this.#try(() => this.#write());
   }
 
@@ -91,6 +100,7 @@ export class AuditLog implements Audit {
     limit: number,
     { before = this.#head.last + 1, after = 0 }: Parameters<Audit['list']>[1] = {},
   ): Promise<readonly AuditRecord[]> {
+    this.flush();
     const found: AuditRecord[] = [];
     for (const first of firstsIn(this.#folder).toReversed()) {
       if (first >= before) continue;
@@ -105,8 +115,8 @@ export class AuditLog implements Audit {
   }
 
   close(): void {
+    this.flush();
     clearTimeout(this.#syncing);
-    this.#try(() => this.#write());
     for (const fd of [this.#file?.fd, this.#headFile]) if (fd !== undefined) closeSync(fd);
     this.#file = undefined;
     this.#headFile = undefined;
@@ -161,29 +171,45 @@ export class AuditLog implements Audit {
   }
 
   #write(): void {
+    if (this.#unwritten.length === 0) return;
     if (this.#headFile === undefined) this.#open();
-    for (let entry = this.#unwritten[0]; entry !== undefined; entry = this.#unwritten[0]) {
-      const { digest, fileBytes } = this.#options;
-      const { head, line } = linked(this.#head, this.#lost === 0 ? entry : { ...entry, lost: this.#lost }, digest);
-      if (this.#file === undefined || this.#file.bytes >= fileBytes) {
-        this.#openFile(head.last);
+    while (this.#unwritten.length > 0) {
+      if (this.#file === undefined || this.#file.bytes >= this.#options.fileBytes) {
+        this.#openFile(this.#head.last + 1);
         this.#forget();
       }
       const file = this.#file;
       if (file === undefined) return;
-      file.bytes += this.#writeLine(file, line);
+      const { head, text, count } = this.#joined(this.#options.fileBytes - file.bytes);
+      file.bytes += this.#writeText(file, text);
       this.#head = { ...head, first: this.#head.first };
       this.#writeHead();
-      this.#unwritten.shift();
+      this.#unwritten.splice(0, count);
       this.#lost = 0;
     }
     this.#syncing ??= setTimeout(() => this.#sync(), syncAfter).unref();
   }
 
-  /** On a disk with little space the system writes a part of the line and reports no error. The part is removed. */
-  #writeLine({ fd, bytes }: { readonly fd: number; readonly bytes: number }, line: string): number {
-    const length = Buffer.byteLength(line);
-    if (writeSync(fd, line) === length) return length;
+  /** The next lines of the chain, as many as the file still takes, and the head after them. */
+  #joined(space: number): { readonly head: Head; readonly text: string; readonly count: number } {
+    let head = this.#head;
+    let text = '';
+    let count = 0;
+    for (const entry of this.#unwritten) {
+      if (text.length >= space) break;
+      const withLost = count === 0 && this.#lost > 0 ? { ...entry, lost: this.#lost } : entry;
+      const next = linked(head, withLost, this.#options.digest);
+      head = next.head;
+      text += next.line;
+      count += 1;
+    }
+    return { head, text, count };
+  }
+
+  /** On a disk with little space the system writes a part of the text and reports no error. The part is removed. */
+  #writeText({ fd, bytes }: { readonly fd: number; readonly bytes: number }, text: string): number {
+    const length = Buffer.byteLength(text);
+    if (writeSync(fd, text) === length) return length;
     ftruncateSync(fd, bytes);
     throw new Error('no space left on device');
   }

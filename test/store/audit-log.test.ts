@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setImmediate as immediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { AuditEntry } from '../../src/engine/services.ts';
 import { AuditLog, type AuditOptions, verifyAudit } from '../../src/store/audit-log.ts';
@@ -39,6 +40,12 @@ const filesIn = (at: string) =>
     .filter((name) => name.endsWith('.jsonl'))
     .toSorted();
 
+/** Appends an entry and writes it at once. */
+function write(log: AuditLog, path: string): void {
+  log.append(entry(path));
+  log.flush();
+}
+
 function written(entries: number): string {
   const at = newFolder();
   const log = open(at);
@@ -51,7 +58,7 @@ test('a log that is as it was written is verified, over files and starts', async
   const at = newFolder();
   for (let start = 0; start < 3; start += 1) {
     const log = open(at);
-    for (let index = 0; index < 10; index += 1) log.append(entry(`s${start}-${index}`));
+    for (let index = 0; index < 10; index += 1) write(log, `s${start}-${index}`);
     assert.deepEqual(verified(at), { entries: start * 10 + 10, first: 1, last: start * 10 + 10, problems: [] });
     log.close();
   }
@@ -72,6 +79,16 @@ test('a log that is as it was written is verified, over files and starts', async
       await log.list(limit, { before, after }),
       all.filter(({ number }) => number < before && number > after).slice(0, limit),
     );
+  log.close();
+});
+
+test('entries of one turn of the event loop are in the files before the next one, in files of their size', async () => {
+  const at = newFolder();
+  const log = open(at);
+  for (let index = 0; index < 20; index += 1) log.append(entry(`p${index}`));
+  await immediate();
+  assert.deepEqual(verified(at), { entries: 20, first: 1, last: 20, problems: [] });
+  assert.ok(filesIn(at).length > 3, String(filesIn(at)));
   log.close();
 });
 
@@ -140,13 +157,13 @@ test('who lacks the key cannot write an entry that fits', () => {
 test('the oldest files are removed by size and age, and the rest is still verified', () => {
   const at = newFolder();
   const log = open(at, { bytes: 5000 });
-  for (let index = 0; index < 100; index += 1) log.append(entry(`p${index}`));
+  for (let index = 0; index < 100; index += 1) write(log, `p${index}`);
   const { first, last, problems } = verified(at);
   assert.deepEqual([last, problems], [100, []]);
   assert.ok(first > 60 && first < 95, String(first));
   log.close();
   const later = open(at, { now: () => Date.now() + 500 * 86_400_000 });
-  for (let index = 0; index < 10; index += 1) later.append(entry(`q${index}`));
+  for (let index = 0; index < 10; index += 1) write(later, `q${index}`);
   assert.deepEqual([verified(at).problems, verified(at).first > 100], [[], true]);
   later.close();
 });
@@ -166,7 +183,7 @@ test('entries wait while the folder cannot be written', () => {
   writeFileSync(at, 'a file in the place of the folder');
   const failures: string[] = [];
   const log = open(at, { failed: (why) => failures.push(why) });
-  for (let index = 0; index < 3; index += 1) log.append(entry(`p${index}`));
+  for (let index = 0; index < 3; index += 1) write(log, `p${index}`);
   assert.ok(failures.length >= 3);
   rmSync(at);
   log.append(entry('p3'));
@@ -180,10 +197,10 @@ test('on a full disk the system writes a part of a line, which is removed and wr
   await using disk = await smallDisk(at, 1);
   const failures: string[] = [];
   const log = open(disk.path, { fileBytes: 1024 ** 2, failed: (why) => failures.push(why) });
-  log.append(entry('before'));
+  write(log, 'before');
   await disk.fill();
   // The page that the file has already is filled, and the line that ends in the next one is written in part.
-  for (let index = 0; index < 30; index += 1) log.append(entry(`full-${index}`));
+  for (let index = 0; index < 30; index += 1) write(log, `full-${index}`);
   assert.ok(failures.length > 0);
   await disk.empty();
   log.append(entry('after'));
