@@ -13,7 +13,7 @@ import type {
   Revision,
   WholeRevision,
 } from '../engine/configuration/configuration-store.ts';
-import type { Kept, RecordChange } from '../engine/configuration/tables.ts';
+import { fieldValue, type Kept, type RecordChange } from '../engine/configuration/tables.ts';
 import { unavailable } from '../engine/declare/errors.ts';
 import type { KeptEvent } from '../engine/declare/events.ts';
 import type { Fields } from '../engine/declare/fields.ts';
@@ -21,6 +21,7 @@ import { isKept, isRecordOf } from '../engine/declare/record.ts';
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
 import type { FileSecrets } from '../engine/services.ts';
 import { isObject, type JsonObject } from '../lib/json.ts';
+import { memo } from '../lib/memo.ts';
 import { forgetOldest } from '../lib/recent.ts';
 import { messageOf } from '../lib/text.ts';
 import { AuditLog, type AuditOptions, auditFolder } from './audit-log.ts';
@@ -569,9 +570,7 @@ export class Store implements ConfigurationStore {
   #masked(changes: readonly RecordChange[]): string {
     const secrets = changes.flatMap(({ resource, id, before, after }) =>
       Object.entries({ before, after }).flatMap(([when, record]) => {
-        const values = Object.entries(record ?? {}).filter(
-          ([name, value]) => resource.fields[name]?.secret === true && isSecret(value),
-        );
+        const values = secretsIn(resource, record);
         return values.length === 0 ? [] : [[`${when}/${resource.path}/${id}`, Object.fromEntries(values)] as const];
       }),
     );
@@ -789,15 +788,25 @@ function isSecret(value: unknown): boolean {
   return value !== '' && value !== null && value !== undefined;
 }
 
+/** The fields that have secrets. Most resources have none, so that the records of a change need not be searched. */
+const secretFields = memo((fields: Fields): readonly string[] =>
+  Object.keys(fields).filter((name) => fields[name]?.secret === true),
+);
+
+function secretsIn({ fields }: Kept, record: RecordOf<Fields> | undefined): readonly (readonly [string, unknown])[] {
+  if (record === undefined) return [];
+  return secretFields(fields).flatMap((name) => {
+    const value = fieldValue(record, name);
+    return isSecret(value) ? [[name, value] as const] : [];
+  });
+}
+
 function withoutSecrets({ resource, id, before, after }: RecordChange, name: string): unknown {
-  const shown = (record: RecordOf<Fields> | undefined) =>
-    record &&
-    Object.fromEntries(
-      Object.entries(record).map(([name, value]) => [
-        name,
-        resource.fields[name]?.secret && isSecret(value) ? '********' : value,
-      ]),
-    );
+  const shown = (record: RecordOf<Fields> | undefined) => {
+    const secrets = secretsIn(resource, record);
+    if (secrets.length === 0) return record;
+    return { ...record, ...Object.fromEntries(secrets.map(([secret]) => [secret, '********'])) };
+  };
   return { resource: name, id, before: shown(before), after: shown(after) };
 }
 
