@@ -207,11 +207,12 @@ function nameFieldOf(resource: Resource): string | undefined {
 function fieldWords(fields: Fields, names: ReadonlyMap<string, string>): readonly FieldWords[] {
   const all = Object.entries(fields).filter(([, field]) => maySend(field) || isAnswered(field));
   const short = new Map(all.map(([wire, field]) => [wire, field.shortName ?? withoutPrefixOf(wire)]));
-  const count = (name: string) => [...short.values()].filter((one) => one === name).length;
+  const counts = new Map<string, number>();
+  for (const name of short.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
   return all.map(([wire, field]) => {
     const name = short.get(wire) ?? wire;
     // Of two fields with one name, both keep their prefix. `id` is the number of every record.
-    return fieldWord(count(name) > 1 || (name === 'id' && wire !== 'id') ? wire : name, wire, field, names);
+    return fieldWord((counts.get(name) ?? 0) > 1 || (name === 'id' && wire !== 'id') ? wire : name, wire, field, names);
   });
 }
 
