@@ -21,12 +21,14 @@ export interface Exporting {
   readonly secret: (purpose: string, value: unknown) => unknown;
 }
 
-/** The document, as a JSON value whose members are in their final order. */
-export function documentOf(exporting: Exporting): Readonly<Record<string, unknown>> {
-  const sections = exporting.kinds
-    .toSorted((a, b) => compare(a.name, b.name))
-    .map((kind) => [kind.name, kind.isSettings ? settingsOf(exporting, kind) : recordsOf(exporting, kind)] as const)
-    .filter(([, content]) => Object.keys(content).length > 0);
+/** The document, as a JSON value whose members are in their final order. It is made in pieces, as there can be very many records. */
+export function* documentOf(exporting: Exporting): Generator<undefined, Readonly<Record<string, unknown>>> {
+  const sections: [string, Members][] = [];
+  for (const kind of exporting.kinds.toSorted((a, b) => compare(a.name, b.name))) {
+    const content = kind.isSettings ? settingsOf(exporting, kind) : yield* recordsOf(exporting, kind);
+    if (Object.keys(content).length > 0) sections.push([kind.name, content]);
+    yield;
+  }
   return { holdfast: fileVersion, ...Object.fromEntries(sections) };
 }
 
@@ -37,16 +39,18 @@ function settingsOf(exporting: Exporting, kind: Kind): Members {
   return record === undefined ? {} : bodyOf(exporting, kind, record);
 }
 
-function recordsOf(exporting: Exporting, kind: Kind): Members {
+function* recordsOf(exporting: Exporting, kind: Kind): Generator<undefined, Members> {
   const { state, fresh, full, onlyAdds = false } = exporting;
   const first = fresh.of(kind);
-  const present = [...state.of(kind).values()].flatMap((record) => {
-    if (record.isOfJails === true) return [];
+  const present: (readonly [string, Members])[] = [];
+  for (const record of state.of(kind).values()) {
+    if (record.isOfJails === true) continue;
+    yield;
     const body = bodyOf(exporting, kind, record);
     // What is as on every new system is left out, and so are objects of the host that are only there.
     const isUsual = first.has(record.key) || kind.name === 'disk' || isRoot(kind, record);
-    return isUsual && !full && Object.keys(body).length === 0 ? [] : [[record.key, body] as const];
-  });
+    if (!isUsual || full || Object.keys(body).length > 0) present.push([record.key, body]);
+  }
   const gone = kind.removes && !onlyAdds ? [...first.keys()].filter((key) => state.find(kind, key) === undefined) : [];
   return Object.fromEntries(
     [...present, ...gone.map((key) => [key, null] as const)].toSorted(([a], [b]) => compare(a, b)),

@@ -1,4 +1,5 @@
 /** A proposed file: records that were found elsewhere, with comments on what could not be carried. */
+import { inSlices } from '../../lib/slices.ts';
 import { documentOf, type Exporting } from './document.ts';
 import type { Kind } from './kinds.ts';
 import type { FileRecord, Records } from './state.ts';
@@ -37,12 +38,12 @@ export function proposedRecords(records: Proposal['records']): Records {
 }
 
 /** The file as YAML. It says nothing about records that the proposal does not have: they stay as they are. */
-export function proposalText(
+export async function proposalText(
   { kinds, records, remarks, head }: Proposal,
   { fresh, secret, write = writtenWithComments }: Writing,
 ): Promise<string> {
   const state = proposedRecords(records);
-  const content = documentOf({ kinds, state, fresh, full: false, secret, onlyAdds: true });
+  const content = await inSlices(documentOf({ kinds, state, fresh, full: false, secret, onlyAdds: true }));
   return write(content, remarks.map(commentOf), head);
 }
 

@@ -37,6 +37,14 @@ export function sourceOf(world: World): Source {
   };
 }
 
+/** The configuration as it is now, whatever is changed while it is read. */
+export function currentSource({ view, facts }: World, kinds: readonly Kind[]): Source {
+  const source = sourceOf({ view, facts });
+  // The list of a table changes with the next commit, and its records never do.
+  const lists = new Map(kinds.filter(isKept).map(({ resource }) => [resource.path, [...source.all(resource)]]));
+  return { ...source, all: (resource) => lists.get(resource.path) ?? source.all(resource) };
+}
+
 export const freshSource = (fresh: Configuration): Source => ({
   all: (resource) => fresh.get(resource) ?? [],
   world: undefined,

@@ -23,6 +23,7 @@ export interface Finding extends Pick<Problem, 'severity' | 'about' | 'message' 
 export interface Call extends Pick<OperationCall, 'engine' | 'operations' | 'subsystems'> {
   /** The machine, compared with the configuration. */
   readonly reports: readonly SubsystemReport[];
+  readonly problems: readonly CurrentProblem[];
 }
 
 export interface Check {
@@ -140,7 +141,7 @@ export async function findingsOf(check: Check, call: Call): Promise<readonly Fin
   const isOwn = ({ kind }: Problem) =>
     Object.hasOwn(check.kinds ?? {}, kind) ||
     (check.name === 'others' && !known.includes(kind) && !foundByLooking.has(kind));
-  const problems = call.engine.problems.filter(isOwn).map((problem): Finding => {
+  const problems = call.problems.filter(isOwn).map((problem): Finding => {
     const { severity, about, message, remedy, kind } = problem;
     const command = check.kinds?.[kind]?.(about.slice(about.lastIndexOf('/') + 1), problem);
     if (remedy !== undefined) return { severity, about, message, remedy };

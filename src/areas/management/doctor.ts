@@ -2,6 +2,7 @@ import { operation, section } from '../../engine/declare/operation.ts';
 import { severities } from '../../engine/declare/problem.ts';
 import { anyObject, choiceOf, listOf, objectOf, orNull, stringOf } from '../../engine/declare/schema.ts';
 import type { Topic } from '../../engine/facts/facts.ts';
+import { pauses } from '../../lib/slices.ts';
 import { checks, findingsOf } from './doctor-checks.ts';
 
 const finding = objectOf('Finding', {
@@ -43,8 +44,11 @@ export const doctor = section('doctor', 'A look at all of the appliance.', [
       await call.engine.renew(...topics).catch(() => {});
       const examined = [];
       const reports = await call.engine.report();
+      const { problems } = call.engine;
+      const pause = pauses();
       for (const check of checks) {
-        const findings = await findingsOf(check, { ...call, reports });
+        await pause();
+        const findings = await findingsOf(check, { ...call, reports, problems });
         examined.push({
           check: check.name,
           title: check.title,

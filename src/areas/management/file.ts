@@ -23,7 +23,7 @@ import { comparisonOf, type Difference, shownDifference } from '../file/differen
 import { documentOf } from '../file/document.ts';
 import { type Kind, kindsOf } from '../file/kinds.ts';
 import { schemaOf } from '../file/schema.ts';
-import { freshSource, State, sourceOf } from '../file/state.ts';
+import { currentSource, freshSource, State } from '../file/state.ts';
 import { type SentFile, sentencesOf, type Wanted, wantedOf } from '../file/wanted.ts';
 import { writtenYaml } from '../file/yaml.ts';
 
@@ -95,17 +95,18 @@ export const file = section('file', 'The configuration as one file.', [
     },
     answer: anyObject('Each kind, such as share/smb, with its records by their names.'),
     example: { query: { full: 'true' } },
-    run(call) {
+    async run(call) {
       const { query, context, fileSecrets } = call;
       const { access } = context;
       if (query.secrets === 'sealed' && access?.readsSecrets === false)
         throw new Forbidden('Sealed secrets require the right to read secrets.');
       const kinds = kindsOf(call.engine.resources).filter((kind) => mayRead(access, kind));
-      const document = documentOf({
+      const exporting = documentOf({
         ...{ kinds, ...statesOf(call), full: query.full, hidesRaw: access?.readsSecrets === false },
         secret: (purpose, value) =>
           query.secrets === 'sealed' ? { sealed: fileSecrets.seal(purpose, value) } : { keep: true },
       });
+      const document = await inSlices(exporting);
       return new Negotiated(document, { 'application/yaml': () => writtenYaml(document) });
     },
   }),
@@ -217,7 +218,7 @@ type Call = Pick<OperationCall, 'engine' | 'context' | 'fileSecrets' | 'operatio
 function statesOf({ engine }: Pick<Call, 'engine'>) {
   const kinds = kindsOf(engine.resources);
   return {
-    state: new State(kinds, sourceOf(engine.world)),
+    state: new State(kinds, currentSource(engine.world, kinds)),
     fresh: new State(kinds, freshSource(engine.freshConfiguration)),
   };
 }

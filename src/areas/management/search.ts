@@ -5,6 +5,7 @@ import { isAnswered } from '../../engine/declare/record.ts';
 import type { Resource } from '../../engine/declare/resource.ts';
 import { choiceOf, listOf, objectOf, stringOf } from '../../engine/declare/schema.ts';
 import { isKeptResource } from '../../engine/engine.ts';
+import { collected } from '../../lib/slices.ts';
 import { formsOf } from './resources.ts';
 
 const found = objectOf('SearchResult', {
@@ -26,14 +27,14 @@ export const search = section('search', 'A search over everything that is manage
     list: { key: ['kind', 'resource', 'key'], isOrdered: true, limit: 30 },
     example: { query: { text: 'root' } },
     isOpen: true,
-    run: (call) => {
+    async run(call) {
       const words = call.query.text
         .toLowerCase()
         .split(/\s+/)
         .filter((word) => word !== '');
-      return [...recordsIn(call), ...settingsIn(call)]
-        .map((one) => ({ one, rank: rankOf(words, one) }))
-        .filter(({ rank }) => rank > 0)
+      const ranked = await collected(matches(words, call));
+      return ranked
+        .flat()
         .toSorted((a, b) => b.rank - a.rank)
         .map(({ one: { also: _, ...shown } }) => shown);
     },
@@ -67,21 +68,27 @@ function rankOf(words: readonly string[], { kind, title, detail, also }: Candida
   return rank + 1;
 }
 
+/** What matches, in pieces: there can be a hundred thousand records. */
+function* matches(words: readonly string[], call: Call) {
+  for (const candidates of [recordsIn(call), settingsIn(call)])
+    for (const candidate of candidates) {
+      const rank = rankOf(words, candidate);
+      yield rank > 0 ? [{ one: candidate, rank }] : [];
+    }
+}
+
 /** Records of the configuration, and what the machine has of pools, datasets and disks. Secrets are not searched. */
-function recordsIn({ engine, context }: Call): readonly Candidate[] {
+function* recordsIn({ engine, context }: Call): Generator<Candidate> {
   const world = engine.glance(['storage', 'disks']);
   const scope = { ...world, params: {}, profile: 'document' as const, problems: [], version: '' };
-  return engine.resources
-    .filter((resource) => searched(resource) && mayRead(context, resource))
-    .flatMap((resource): readonly Candidate[] => {
-      if (resource.kind === 'hosted')
-        return resource
-          .list(scope)
-          .slice(0, mostObjects)
-          .map((item) => candidateOf(resource, resource.key.name, resource.present(item, scope)));
-      if (resource.kind !== 'collection' || !isKeptResource(resource)) return [];
-      return [...engine.table(resource).all()].map((record) => candidateOf(resource, 'id', record));
-    });
+  for (const resource of engine.resources.filter((one) => searched(one) && mayRead(context, one))) {
+    if (resource.kind === 'hosted')
+      for (const item of resource.list(scope).slice(0, mostObjects))
+        yield candidateOf(resource, resource.key.name, resource.present(item, scope));
+    else if (resource.kind === 'collection' && isKeptResource(resource))
+      // A copy: the table changes while other requests are answered in between.
+      for (const record of [...engine.table(resource).all()]) yield candidateOf(resource, 'id', record);
+  }
 }
 
 /** Snapshots are too many to be looked through at each keystroke: their list has a filter of its own. */
@@ -124,11 +131,11 @@ const formNames = (resource: Resource): string | undefined =>
       : undefined);
 
 /** Resources, their fields and their commands. */
-function settingsIn({ engine, context }: Call): readonly Candidate[] {
+function* settingsIn({ engine, context }: Call): Generator<Candidate> {
   const readable = new Set(engine.resources.filter((one) => mayRead(context, one)).map(({ path }) => path));
-  return formsOf(engine.resources)
-    .filter(({ path }) => readable.has(path))
-    .flatMap(({ path, name, title, description, fields, commands }): readonly Candidate[] => [
+  for (const { path, name, title, description, fields, commands } of formsOf(engine.resources)) {
+    if (!readable.has(path)) continue;
+    yield* [
       { kind: 'resource', resource: path, key: '', title, detail: description, also: `${name} ${path}` },
       ...fields
         .filter(({ sent }) => sent)
@@ -148,5 +155,6 @@ function settingsIn({ engine, context }: Call): readonly Candidate[] {
           },
           also: name,
         })),
-    ]);
+    ] satisfies readonly Candidate[];
+  }
 }
