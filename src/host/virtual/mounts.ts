@@ -1,5 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { pauses } from '../../lib/slices.ts';
 import { HostError } from '../ports/index.ts';
 import type { Difference } from '../ports/zfs.ts';
 import { differencesOf } from './differences.ts';
@@ -147,9 +149,15 @@ export class Mounts {
     return lookAt(location) === undefined ? undefined : location;
   }
 
-  /** The mount points of the other datasets. */
+  /** The mount points of the other datasets that are mounted below the dataset: what its files do not have. */
   #others(table: MountTable, dataset: string): ReadonlySet<string> {
-    return new Set([...table].filter(([guid]) => guid !== dataset).map(([, path]) => this.#tree.locate(path)));
+    const own = table.get(dataset);
+    const below = own === '/' ? own : `${own}/`;
+    return new Set(
+      [...table]
+        .filter(([guid, path]) => guid !== dataset && own !== undefined && path.startsWith(below))
+        .map(([, path]) => this.#tree.locate(path)),
+    );
   }
 
   /**
@@ -183,9 +191,36 @@ export class Mounts {
     }
   }
 
+  /** Unmounts datasets in pieces, as there can be thousands, and stores that by `keep`. A failure mounts them again. */
+  async leave(table: MountTable, keep: () => void): Promise<void> {
+    const pause = pauses();
+    try {
+      for (const [guid, path] of [...table].reverse()) {
+        await pause();
+        this.#unmount(guid, path);
+      }
+      keep();
+    } catch (error) {
+      for (const [guid, path] of table) if (this.#isAway(guid)) this.#mount(guid, path);
+      throw error;
+    }
+  }
+
   /** Removes the files of a destroyed dataset. */
   forget(guid: string): void {
     rmSync(join(this.#away, guid), { recursive: true, force: true });
+  }
+
+  /** Removes the files of destroyed datasets and snapshots, in pieces. What a killed process leaves, `repair` removes. */
+  async forgetAll(datasets: readonly string[], snapshots: readonly string[]): Promise<void> {
+    const pause = pauses();
+    for (const path of [
+      ...datasets.map((guid) => join(this.#away, guid)),
+      ...snapshots.map((guid) => join(this.#snapshots, guid)),
+    ]) {
+      await pause();
+      await rm(path, { recursive: true, force: true });
+    }
   }
 
   #isAway(guid: string): boolean {
@@ -208,6 +243,7 @@ export class Mounts {
   }
 
   #unmount(guid: string, path: string): void {
+    if (this.#isAway(guid)) return;
     try {
       const location = this.#tree.locate(path);
       renameSync(location, join(this.#away, guid));

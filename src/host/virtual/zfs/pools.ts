@@ -62,13 +62,13 @@ export function virtualPools(store: PoolStore): Pools {
 
     async destroyPool(name: string): Promise<void> {
       store.mustBeIdle(store.pool(name), `cannot destroy '${name}': pool is busy`);
-      store.replace(store.pool(name), undefined, outOfSpace(name));
+      await store.dismiss(name, undefined);
     },
 
     async exportPool(name: string): Promise<void> {
       const pool = store.pool(name);
       store.mustBeIdle(pool, `cannot export '${name}': pool is busy`);
-      store.replace(pool, { ...pool, exported: true, datasets: locked(pool.datasets) }, outOfSpace(name));
+      await store.dismiss(name, (last) => ({ ...last, exported: true, datasets: locked(last.datasets) }));
     },
 
     // On a shelf each pool is guarded, see SharedPools; and the boot of this machine imports none.

@@ -157,6 +157,25 @@ export class PoolStore {
       if (!keptSnapshots.has(guid)) this.mounts.forgetSnapshot(guid);
   }
 
+  /** Destroys or exports a pool: unmounts its datasets in pieces, and then replaces its record. */
+  async dismiss(name: string, after: ((pool: PoolRecord) => PoolRecord) | undefined): Promise<void> {
+    const { mounts } = viewOf(this.pool(name));
+    if (after !== undefined)
+      return this.mounts.leave(mounts, () => {
+        const last = this.pool(name);
+        this.replace(last, after(last), outOfSpace(name));
+      });
+    const pool = this.pool(name);
+    await this.mounts.leave(mounts, () => {
+      const pools = this.value.pools.filter((other) => other.name !== name);
+      this.#memory.keep(Object.freeze({ ...this.value, pools: Object.freeze(pools) }));
+    });
+    await this.mounts.forgetAll(
+      pool.datasets.map(({ guid }) => guid),
+      [...snapshotGuidsOf({ pools: [pool] })],
+    );
+  }
+
   /** Takes the files of a pool from the machine that had it imported last, before another one imports it by force. */
   fetchFiles(guid: string): void {
     const found = this.#memory instanceof SharedPools ? this.#memory.elsewhere(guid) : undefined;
