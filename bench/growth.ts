@@ -4,21 +4,15 @@
  * without that of the virtual host, until half a second after the answer. With `--profile` it also prints the functions
  * that used most of it.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type App, buildApp } from '../src/app.ts';
+import type { App } from '../src/app.ts';
 import type { Host } from '../src/host/ports/index.ts';
-import { openVirtualHost } from '../src/host/virtual/index.ts';
-import { isObject } from '../src/lib/json.ts';
-import { Store } from '../src/store/store.ts';
-import { programs } from '../src/subsystems/index.ts';
 import { withPorts } from '../test/support/ports.ts';
-import { password } from './processes.ts';
+import { furnish, openApp, type Size } from './furnish.ts';
 import { send } from './send.ts';
-import { shareOf } from './shares.ts';
 
 const { values } = parseArgs({
   options: {
@@ -28,12 +22,6 @@ const { values } = parseArgs({
     profile: { type: 'boolean', default: false },
   },
 });
-
-interface Size {
-  readonly datasets: number;
-  readonly shares: number;
-  readonly snapshots: number;
-}
 
 const few: Size = { datasets: 10, shares: 10, snapshots: 10 };
 const many: Size = {
@@ -46,7 +34,6 @@ const many: Size = {
 const repeats = 5;
 /** Milliseconds after an answer during which work in the background is counted too. */
 const background = 500;
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 
 interface Cost {
   readonly milliseconds: number;
@@ -72,7 +59,7 @@ async function costsWith(size: Size): Promise<ReadonlyMap<string, Cost>> {
   try {
     await furnish(state, size);
     const counts = new Map<string, number>();
-    const app = await open(state, counts);
+    const app = await openApp(state, (host) => counted(host, counts));
     try {
       return await costsOf(app, counts);
     } finally {
@@ -81,19 +68,6 @@ async function costsWith(size: Size): Promise<ReadonlyMap<string, Cost>> {
   } finally {
     rmSync(state, { recursive: true, force: true });
   }
-}
-
-async function open(state: string, counts: Map<string, number>): Promise<App> {
-  const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
-  return buildApp({
-    host: counted(host, counts),
-    store: Store.open(state),
-    log: quiet,
-    now: Date.now,
-    profile: 'document',
-    version: 'bench',
-    rootPassword: password,
-  });
 }
 
 function counted(host: Host, counts: Map<string, number>): Host {
@@ -112,48 +86,6 @@ function counted(host: Host, counts: Map<string, number>): Host {
         },
       }),
   );
-}
-
-/** The snapshots are written into the state of the virtual host: creating them one by one would take minutes. */
-async function furnish(state: string, { datasets, shares, snapshots }: Size): Promise<void> {
-  const app = await open(state, new Map());
-  await send(app, 'POST', 'storage/volume/', {
-    volume_name: 'tank',
-    layout: [{ vdevtype: 'stripe', disks: ['ada0'] }],
-  });
-  await send(app, 'PUT', 'services/services/cifs/', { srv_enable: true });
-  await send(app, 'POST', 'storage/volume/tank/datasets/', { name: 'd0' });
-  await app.close();
-  const path = join(state, 'virtual/zfs.json');
-  const memory: unknown = JSON.parse(readFileSync(path, 'utf8'), (_key, value: unknown) => {
-    const [one] = Array.isArray(value) ? value.filter((it) => isObject(it) && it['name'] === 'tank/d0') : [];
-    if (!isObject(one) || !Array.isArray(value)) return value;
-    const copies = Array.from({ length: datasets - 1 }, (_, index) => ({
-      ...one,
-      guid: String(1_000_000 + index),
-      name: `tank/d${index + 1}`,
-    }));
-    return [...value, ...copies].map((it: unknown) =>
-      isObject(it) && it !== value[0]
-        ? { ...it, snapshots: snapshotsOf(String(it['guid']), snapshots / datasets) }
-        : it,
-    );
-  });
-  writeFileSync(path, JSON.stringify(memory));
-  const again = await open(state, new Map());
-  await again.engine.change('create shares', { actor: 'bench', request: 'shares' }, (draft) => {
-    for (let index = 0; index < shares; index += 1) shareOf('cifs', index, `/mnt/tank/d${index}`).put(draft);
-  });
-  await again.close();
-}
-
-function snapshotsOf(guid: string, count: number) {
-  return Array.from({ length: count }, (_, n) => ({
-    guid: `${guid}${n}`,
-    name: `auto-${n}`,
-    created: 1_700_000_000 + n,
-    properties: {},
-  }));
 }
 
 async function costsOf(app: App, counts: Map<string, number>): Promise<ReadonlyMap<string, Cost>> {
