@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { HostError } from '../ports/index.ts';
 import type { Machine, MemorySize, Process, Update } from '../ports/machine.ts';
 import { readMemory, readOffset, readSimulation } from './machine-read.ts';
+import { packageStamp } from './package-stamp.ts';
 import { processesUsing } from './processes.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
@@ -16,9 +17,13 @@ const keepSettings = ['-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Opti
 
 export class LinuxMachine implements Machine {
   readonly #runner: Runner;
+  readonly #root: string;
+  /** The updates that apt named, and what it had read. */
+  #simulated: { readonly stamp: string; readonly updates: readonly Update[] } | undefined;
 
-  constructor(options: { runner: Runner }) {
+  constructor(options: { runner: Runner; root?: string }) {
     this.#runner = options.runner;
+    this.#root = options.root ?? '/';
   }
 
   processesUsing(paths: readonly string[]): Promise<readonly Process[]> {
@@ -102,7 +107,13 @@ export class LinuxMachine implements Machine {
   }
 
   async updates(): Promise<readonly Update[]> {
-    return readSimulation(await this.#run('apt-get', '-q', '--simulate', 'dist-upgrade'));
+    // The problems of an idle machine are computed every few minutes, and packages change rarely.
+    const stamp = await packageStamp(this.#root);
+    if (this.#simulated?.stamp !== stamp) {
+      const updates = readSimulation(await this.#run('apt-get', '-q', '--simulate', 'dist-upgrade'));
+      this.#simulated = { stamp, updates };
+    }
+    return this.#simulated.updates;
   }
 
   async update({
