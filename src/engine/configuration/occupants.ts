@@ -39,13 +39,18 @@ function namesPlaces(resource: Kept): boolean {
   return resource.locate !== undefined || Object.values(resource.fields).some(({ locate }) => locate !== undefined);
 }
 
+const keptByPath = memo(
+  (resources: readonly Resource[]): ReadonlyMap<string, Kept> =>
+    new Map(resources.flatMap((one) => (one.kind === 'hosted' ? [] : [[one.path, one] as const]))),
+);
+
 /** The paths on volumes that one record names. */
 export function pathsOfRecord(
   resources: readonly Resource[],
   view: View,
   { resource: path, id }: { readonly resource: string; readonly id: number },
 ): readonly string[] {
-  const resource = resources.filter((one) => one.kind !== 'hosted').find((one) => one.path === path);
+  const resource = keptByPath(resources).get(path);
   const record = resource?.kind === 'collection' ? view.get(resource, id) : resource && view.only(resource);
   return resource === undefined || record === undefined ? [] : locationsOf(resource, record, view).flatMap(pathIn);
 }
