@@ -68,6 +68,7 @@ const requests: readonly Request[] = [
   plan('DELETE', '/storage/volume/tank/', { destroy: true, cascade: true }),
   ['POST', `${own}/revisions/1/revert`, {}],
   ['POST', `${documented}/system/debug/`, {}],
+  ['POST', `${documented}/system/update/update/`, {}],
   ['POST', `${own}/config/backup`, {}],
   ['DELETE', `${documented}/storage/volume/tank/`, { destroy: true, cascade: true }],
   ['POST', `${documented}/system/config/factory_restore/`, {}],

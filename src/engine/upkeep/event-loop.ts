@@ -11,8 +11,14 @@ const interval = 20;
  */
 const restingInterval = 500;
 
-/** It rests when that many looks in a row found less than a millisecond of computing. */
-const restsAfter = 50;
+/**
+ * It rests when it computed for less than a tenth of the time of so many looks, and works when it computed for more than a
+ * twentieth of the time since a look at rest. Less would not do: where a timer is dear, or processor time is counted in
+ * ticks of 10 ms, fifty looks a second alone are found to be more than that.
+ */
+const looksBeforeRest = 50;
+const restsBelow = 0.1;
+const worksAbove = 0.05;
 
 /** Milliseconds for which a request may keep others waiting, unless the machine is known to be slow. */
 export const longestTurn = 50;
@@ -64,7 +70,8 @@ export class EventLoop {
   #last: { readonly elapsed: number; readonly used: number };
   #timer: NodeJS.Timeout | undefined;
   #interval = interval;
-  #quietLooks = 0;
+  /** What the looks since a fixed number of them found. */
+  #window = { looks: 0, passed: 0, computed: 0 };
 
   constructor({
     now,
@@ -98,6 +105,7 @@ export class EventLoop {
 
   #lookEach(milliseconds: number): void {
     this.#interval = milliseconds;
+    this.#window = { looks: 0, passed: 0, computed: 0 };
     clearInterval(this.#timer);
     this.#timer = setInterval(() => this.look(), milliseconds);
     this.#timer.unref();
@@ -107,10 +115,17 @@ export class EventLoop {
   }
 
   /** Looks more often while the daemon works than while it rests. */
-  #keepPace(computed: number): void {
-    this.#quietLooks = computed < 1 ? this.#quietLooks + 1 : 0;
-    const next = this.#quietLooks >= restsAfter ? restingInterval : interval;
-    if (this.#timer !== undefined && next !== this.#interval) this.#lookEach(next);
+  #keepPace(passed: number, computed: number): void {
+    if (this.#timer === undefined) return;
+    if (this.#interval === restingInterval) {
+      if (computed > worksAbove * passed) this.#lookEach(interval);
+      return;
+    }
+    const { looks, ...sums } = this.#window;
+    this.#window = { looks: looks + 1, passed: sums.passed + passed, computed: sums.computed + computed };
+    if (this.#window.looks < looksBeforeRest) return;
+    if (this.#window.computed < restsBelow * this.#window.passed) this.#lookEach(restingInterval);
+    else this.#window = { looks: 0, passed: 0, computed: 0 };
   }
 
   /** Notes a stall since the last look. */
@@ -118,8 +133,9 @@ export class EventLoop {
     const { elapsed, used } = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
     const late = elapsed - this.#last.elapsed - this.#interval;
     const computed = used - this.#last.used;
+    const passed = elapsed - this.#last.elapsed;
     this.#last = { elapsed, used };
-    this.#keepPace(computed);
+    this.#keepPace(passed, computed);
     const milliseconds = Math.round(Math.min(late, computed));
     if (milliseconds <= this.#limit) return;
     this.#stalls += 1;

@@ -57,18 +57,20 @@ test('a real computation of this process is noticed', async () => {
   const used = () =>
     (typeof process.threadCpuUsage === 'function' ? process.threadCpuUsage() : process.cpuUsage()).user;
   for (const end = used() + 150_000; used() < end; );
-  await pause();
+  // The timer of the histogram may be the last of those that are due.
+  for (let tries = 0; tries < 20 && loop.report.delay.max < 100; tries += 1) await pause();
   loop.end();
   assert.ok(loop.report.stalls > stalls, JSON.stringify(loop.report));
-  assert.ok(loop.report.delay.max >= 100);
+  assert.ok(loop.report.delay.max >= 100, JSON.stringify(loop.report));
 });
 
-test('an idle daemon is woken twice a second, and looks often again when it works', async () => {
+test('an idle daemon is woken twice a second, also where each look costs a millisecond, and looks often again when it works', async () => {
   let [looks, used] = [0, 0];
   const clocks = {
     elapsed: () => performance.now(),
     used() {
       looks += 1;
+      used += 1;
       return used;
     },
   };
@@ -81,7 +83,7 @@ test('an idle daemon is woken twice a second, and looks often again when it work
   loop.begin();
   await looksWithin(2000);
   const idle = await looksWithin(1000);
-  used += 10;
+  used += 60;
   await looksWithin(600);
   const working = await looksWithin(400);
   loop.end();
