@@ -26,7 +26,7 @@ import { forgetOldest } from '../lib/recent.ts';
 import { messageOf } from '../lib/text.ts';
 import { AuditLog, type AuditOptions, auditFolder } from './audit-log.ts';
 import { ChannelTable } from './channel-table.ts';
-import { makeFolder, removeFile, reserveFile, startingFile, writeMachineMark, writeMark } from './marks.ts';
+import { makeFolder, removeFile, reserveFile, startingFile, syncMark, writeMachineMark, writeMark } from './marks.ts';
 import { nameOnNode } from './node-records.ts';
 import {
   closeState,
@@ -230,11 +230,16 @@ export class Store implements ConfigurationStore {
   }
 
   /**
-   * The mark has been replaced, so that it survives the end of the process. It is synced a little later, so that the
-   * change does not wait for the disk.
+   * The mark has been overwritten, so that it survives the end of the process. It is synced a little later and in another
+   * thread, so that neither the change nor other requests wait for the disk.
    */
   #noteCommit(): void {
-    this.#marking ??= setTimeout(() => this.#syncMark(), markAfter);
+    this.#marking ??= setTimeout(() => {
+      this.#marking = undefined;
+      syncMark(this.#folder, (error) => {
+        if (error !== null && this.#database.open) this.#writeMark({ durably: true });
+      });
+    }, markAfter);
     this.#marking.unref();
     this.#settling ??= setTimeout(() => this.#checkpoint(), idle);
     this.#settling.unref().refresh();
