@@ -63,6 +63,25 @@ test('a service that waits for a UPS, a disk or a target is on, but not running'
   assert.deepEqual(await stateOf('iscsitarget'), [true, 'RUNNING']);
 });
 
+test('Samba without NetBIOS runs without nmbd, whose unit would skip it, and has its programs back with it', async () => {
+  await using nas = await appliance();
+  const set = (cifs_srv_smb_options: string) => nas.api.expect(200, 'PUT', 'services/cifs/', { cifs_srv_smb_options });
+  const running = async () => [
+    (await nas.api.expect(200, 'GET', 'services/services/cifs/'))['srv_state'],
+    ...['smbd', 'nmbd'].map((name) => nas.machine.services.isRunning(name)),
+  ];
+  await set('Disable  NetBIOS = Yes');
+  await nas.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+  assert.deepEqual(await running(), ['RUNNING', true, false]);
+  await assert.rejects(nas.machine.services.start('nmbd'), /nmbd was not started, because a condition of its unit/);
+  const report = await nas.api.expect(200, 'GET', '/api/holdfast/v1/doctor');
+  assert.doesNotMatch(JSON.stringify(report), /services\/services\/cifs/);
+  await set('disable netbios = yes\ndisable netbios = no');
+  assert.deepEqual(await running(), ['RUNNING', true, true]);
+  await set('disable netbios = true');
+  assert.deepEqual(await running(), ['RUNNING', true, false]);
+});
+
 test('a program that does not start leaves its switch off, and its words are the answer', async () => {
   await using nas = await appliance({
     around: (host) => ({

@@ -269,7 +269,7 @@ async function servicePortFindings({ engine, operations }: Call): Promise<readon
   const asked = services
     .filter((service) => isOn(view, service) && service.hasWork(view, facts))
     .flatMap((service) => {
-      const units = [...service.units(facts.services), ...service.helpers];
+      const units = [...service.units(facts.services, view), ...service.helpers];
       return service.listens(view).map(({ protocol, port, address }) => ({ service, protocol, port, address, units }));
     });
   const found = await operations.ask('look at the ports of the services', (host) => host.services.listeners(asked));
@@ -278,7 +278,7 @@ async function servicePortFindings({ engine, operations }: Call): Promise<readon
     if (holders.some((holder) => isOfService(holder, units))) return [];
     const about = `services/services/${service.name}`;
     const subject = `${protocol} port ${port} of the service ${service.name}`;
-    const own = service.units(facts.services);
+    const own = service.units(facts.services, view);
     const again = own.map((unit) => `; systemctl restart ${unit}`).join('');
     const [other] = holders;
     if (other !== undefined) {
@@ -293,7 +293,7 @@ async function servicePortFindings({ engine, operations }: Call): Promise<readon
       ];
     }
     // A service that does not run is a problem of its own. A datagram port may be open only when it is needed.
-    if (protocol === 'UDP' || service.look(facts).isRunning !== true) return [];
+    if (protocol === 'UDP' || service.look(facts, view).isRunning !== true) return [];
     const [unit] = own;
     const command = unit === undefined ? 'journalctl -k -n 50' : `journalctl -u ${unit} -n 20${again}`;
     const message = `The service runs, but nothing listens on the ${subject}.`;

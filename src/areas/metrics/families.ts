@@ -308,7 +308,7 @@ const configured: readonly Metric[] = [
     ),
     () => services,
     (service, { view, facts }) => {
-      const { isRunning } = service.look(facts);
+      const { isRunning } = service.look(facts, view);
       const waits = isOn(view, service) && !service.hasWork(view, facts);
       return {
         labels: { service: service.name },

@@ -295,8 +295,23 @@ export const cifsService = service('cifs', {
   settings: cifsSettings,
   programs: ['smbd', 'nmbd'],
   servesVolumes: true,
-  listens: [tcp(139), tcp(445), udp(137), udp(138)],
+  units: (_, settings) => (settings === undefined || servesNetbios(settings) ? ['smbd', 'nmbd'] : ['smbd']),
+  // smbd listens on port 139 also then.
+  listens: (settings) => [tcp(139), tcp(445), ...(servesNetbios(settings) ? [udp(137), udp(138)] : [])],
 });
+
+/** Whether the additional lines leave NetBIOS on. Without it nmbd has nothing to do, and Debian's unit does not start it. */
+export function servesNetbios({ cifs_srv_smb_options: lines }: Pick<CifsSettings, 'cifs_srv_smb_options'>): boolean {
+  const values = lines
+    .replaceAll(/\\\r?\n/g, '')
+    .split('\n')
+    .flatMap((line) => {
+      const [, name = '', value = ''] = /^([^=]*)=(.*)$/.exec(line) ?? [];
+      // Samba ignores case and blanks in the names of parameters.
+      return name.replaceAll(/\s/g, '').toLowerCase() === 'disablenetbios' ? [value.trim()] : [];
+    });
+  return !/^(?:yes|true|on|1)$/i.test(values.at(-1) ?? '');
+}
 
 export type CifsSettings = RecordOf<typeof cifsSettings.fields>;
 

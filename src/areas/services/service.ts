@@ -20,14 +20,17 @@ export interface Service {
   readonly servesVolumes: boolean;
   /** The ports that it listens on while it is on. */
   listens(view: View): readonly Listener[];
-  /** Those of its units that this machine uses. */
-  units(installed: Facts['services']): readonly string[];
+  /** Those of its units that this machine uses, with these settings. The view is undefined for the first configuration. */
+  units(installed: Facts['services'], view: View | undefined): readonly string[];
   /** Whether there is what it works on. Without, its programs wait, and the service counts as stopped. */
   hasWork(view: View, facts: Facts): boolean;
   /** A consequence of switching it on that a client may not expect. */
   note(view: View): string | undefined;
   /** Whether it can be switched on here, and whether it runs; undefined where that cannot be determined. */
-  look(facts: Facts): { readonly isAvailable: boolean; readonly isRunning: boolean | undefined };
+  look(
+    facts: Facts,
+    view: View | undefined,
+  ): { readonly isAvailable: boolean; readonly isRunning: boolean | undefined };
 }
 
 /** A port that a program listens on. */
@@ -47,7 +50,7 @@ interface ServiceSpec<F extends Fields> {
   readonly helpers?: readonly string[];
   readonly servesVolumes?: boolean;
   readonly listens?: readonly Listener[] | ((settings: RecordOf<F>) => readonly Listener[]);
-  readonly units?: Service['units'];
+  readonly units?: (installed: Facts['services'], settings: RecordOf<F> | undefined) => readonly string[];
   readonly hasWork?: Service['hasWork'];
   readonly note?: (settings: RecordOf<F>) => string | undefined;
   readonly look?: Service['look'];
@@ -55,7 +58,8 @@ interface ServiceSpec<F extends Fields> {
 
 export function service<F extends Fields>(name: string, spec: ServiceSpec<F>): Service {
   const { settings, programs = [], alternatives = [], helpers = [], servesVolumes = false, listens = [] } = spec;
-  const units = spec.units ?? (() => programs);
+  const units: Service['units'] = (installed, view) =>
+    spec.units?.(installed, settings === undefined ? undefined : view?.only(settings)) ?? programs;
   return Object.freeze({
     name,
     settings,
@@ -70,7 +74,7 @@ export function service<F extends Fields>(name: string, spec: ServiceSpec<F>): S
     units,
     hasWork: spec.hasWork ?? (() => true),
     note: (view: View) => (settings === undefined ? undefined : spec.note?.(view.only(settings))),
-    look: spec.look ?? (({ services }: Facts) => lookAtUnits(units(services), services)),
+    look: spec.look ?? (({ services }, view) => lookAtUnits(units(services, view), services)),
   });
 }
 

@@ -35,12 +35,12 @@ export const serviceSwitch = collection('services/services', {
     services.map((service) => ({
       srv_service: service.name,
       srv_enable:
-        service.units(facts.services).some((unit) => facts.services.get(unit)?.running === true) ||
-        service.look(facts).isRunning === true,
+        service.units(facts.services, undefined).some((unit) => facts.services.get(unit)?.running === true) ||
+        service.look(facts, undefined).isRunning === true,
     })),
-  check({ record, before, facts, issues }) {
+  check({ record, before, draft, facts, issues }) {
     const switchedOn = record.srv_enable && before?.srv_enable !== true;
-    if (switchedOn && find(record.srv_service)?.look(facts).isAvailable !== true)
+    if (switchedOn && find(record.srv_service)?.look(facts, draft).isAvailable !== true)
       issues.add(
         'srv_enable',
         `The service ${record.srv_service} cannot be switched on: no program for it is available on this machine.`,
@@ -49,7 +49,7 @@ export const serviceSwitch = collection('services/services', {
   note: ({ srv_service, srv_enable }, view) => (srv_enable ? find(srv_service)?.note(view) : undefined),
   present({ srv_service }, { view, facts }) {
     const one = find(srv_service);
-    const isRunning = one?.look(facts).isRunning;
+    const isRunning = one?.look(facts, view).isRunning;
     if (one === undefined || isRunning === undefined) return { srv_state: 'UNKNOWN' };
     return { srv_state: isRunning && one.hasWork(view, facts) ? 'RUNNING' : 'STOPPED' };
   },

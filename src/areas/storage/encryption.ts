@@ -217,8 +217,9 @@ async function unlock(
     ...(bytes === undefined ? [] : [{ kind: 'recovery', bytes } as const]),
   ];
   await unlockRoot(target.record.vol_name, sent, operations, async (work) => {
-    const known = operations.world.facts.services;
-    const units = allServices.filter(({ name }) => services.includes(name)).flatMap((one) => one.units(known));
+    const { view, facts } = operations.world;
+    const known = facts.services;
+    const units = allServices.filter(({ name }) => services.includes(name)).flatMap((one) => one.units(known, view));
     for (const unit of units.filter((one) => known.get(one)?.running === true))
       await work.step(restartService({ name: unit }));
   });

@@ -27,6 +27,7 @@ const properties = [
   'Result',
   'ExecMainStatus',
   'NRestarts',
+  'ConditionResult',
 ];
 
 const manager = 'org.freedesktop.systemd1';
@@ -201,6 +202,10 @@ export class LinuxServices implements Services {
     const outcome = await this.#run(argv);
     const unit = outcome.status === 0 ? await this.#proven(name) : await this.#look(name);
     if (isRunning(unit.ActiveState)) return;
+    if (isSkipped(unit))
+      throw new HostError(
+        `${name} was not started, because a condition of its unit is not met: systemctl status ${unitOf(name)} shows which.`,
+      );
     if (unit.LoadState === 'not-found' || unit.LoadState === 'masked') expectSuccess(outcome, argv);
     const said = await this.#lastWords(name, since);
     // Otherwise systemd would go on trying and start the service after Holdfast has reported the failure.
@@ -345,6 +350,11 @@ function isEnabled(word: string): boolean {
 
 function unitOf(name: string): string {
   return /\.(service|socket|target|timer|mount|path)$/.test(name) ? name : `${name}.service`;
+}
+
+/** Whether systemd did not even try to start it, because the conditions of its unit say so. */
+function isSkipped({ ActiveState, Result, ConditionResult }: UnitProperties): boolean {
+  return ActiveState === 'inactive' && (Result === 'exec-condition' || ConditionResult === 'no');
 }
 
 function endingOf({ Result, ExecMainStatus }: UnitProperties): string {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { isWithin } from '../../lib/path.ts';
 import type { Commands, Outcome, UserCommand, UserProgram } from '../ports/commands.ts';
@@ -8,7 +8,7 @@ import { proftpdTest } from './proftpd.ts';
 import { readKey, sshdTest } from './sshd.ts';
 import { codeOf } from './state.ts';
 import { testparm } from './testparm.ts';
-import type { Tree } from './tree.ts';
+import { type Tree, textAt, textOf } from './tree.ts';
 
 /** The exit status that a shell reports for a command ended by SIGTERM. */
 const ended = 143;
@@ -70,12 +70,7 @@ export class VirtualCommands implements Commands {
   }
 
   #read(path: string): string | undefined {
-    try {
-      return readFileSync(isWithin(path, this.#staged) ? path : this.#tree.locate(path), 'utf8');
-    } catch (error) {
-      if (codeOf(error) !== undefined || error instanceof HostError) return undefined;
-      throw error;
-    }
+    return isWithin(path, this.#staged) ? textOf(() => path) : textAt(this.#tree, path);
   }
 
   #matching(pattern: string): readonly string[] {

@@ -23,7 +23,8 @@ import { VirtualReplication } from './replication.ts';
 import { VirtualServices } from './services.ts';
 import { VirtualStatistics } from './statistics.ts';
 import { VirtualTargets } from './targets.ts';
-import { lookAt, Tree } from './tree.ts';
+import { lookAt, Tree, textAt } from './tree.ts';
+import { isSkipped } from './unit-conditions.ts';
 import { type Exposure, VirtualWeb } from './web.ts';
 import { type VirtualZfs, virtualZfs } from './zfs/index.ts';
 
@@ -117,6 +118,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   const services: VirtualServices = new VirtualServices(join(folder, 'services.json'), tree, {
     programs: options.programs ?? [],
     fails: (name) => faults.valueOf('service-fails', name) !== undefined,
+    skips: (name) => isSkipped(name, (path) => textAt(tree, path)),
   });
   const bootEnvironments = new VirtualBootEnvironments(join(folder, 'boot-environments.json'), now);
   const jails = new VirtualJails(join(folder, 'jails.json'), tree);

@@ -19,6 +19,7 @@ export class VirtualServices implements Services {
   readonly #tree: Tree;
   readonly #installed: ReadonlySet<string>;
   readonly #fails: (name: string) => boolean;
+  readonly #skips: (name: string) => boolean;
   #rereads = 0;
   readonly #starts = new Map<string, number>();
   readonly #reloads = new Map<string, number>();
@@ -27,20 +28,28 @@ export class VirtualServices implements Services {
   readonly #silent = new Set<string>();
   readonly #watchers = new Set<(names: readonly string[]) => void>();
 
-  /** `programs` are the units of installed packages; the program of a service that `fails` cannot be started. */
+  /**
+   * `programs` are the units of installed packages. The program of a service that `fails` cannot be started; a service
+   * that is skipped has a unit whose condition is not met.
+   */
   constructor(
     path: string,
     tree: Tree,
-    { programs, fails }: { readonly programs: readonly string[]; readonly fails: (name: string) => boolean },
+    options: {
+      readonly programs: readonly string[];
+      readonly fails: (name: string) => boolean;
+      readonly skips: (name: string) => boolean;
+    },
   ) {
     this.#tree = tree;
-    this.#fails = fails;
+    this.#fails = options.fails;
+    this.#skips = options.skips;
     this.#memory = new Memory(
       path,
       mapOf(shapeOf<Kept>({ running: isFlag, enabled: isFlag })),
       Object.freeze(Object.fromEntries(ofEveryMachine.map((name) => [name, runningAtFirst]))),
     );
-    this.#installed = new Set([...ofEveryMachine, ...programs]);
+    this.#installed = new Set([...ofEveryMachine, ...options.programs]);
   }
 
   /** How often each service was started or restarted since this object was created. For tests. */
@@ -181,6 +190,10 @@ export class VirtualServices implements Services {
   }
 
   #mustStart(name: string): void {
+    if (this.#skips(name)) {
+      this.#keep(name, { ...this.#stateOf(name), running: false });
+      throw new HostError(`${name} was not started, because a condition of its unit is not met.`);
+    }
     if (!this.#fails(name)) return;
     this.#keep(name, { ...this.#stateOf(name), running: false });
     this.#failed.add(name);

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readlinkSync, rmdirSync, type Stats } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, rmdirSync, type Stats } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { HostError } from '../ports/index.ts';
 import { codeOf } from './state.ts';
@@ -53,6 +53,21 @@ export class Tree {
   /** The machine's path for a real path. */
   nameOf(location: string): string {
     return `/${relative(this.root, location)}`;
+  }
+}
+
+/** The content of a file of the machine, or undefined where it has none or a folder is there. */
+export function textAt(tree: Tree, path: string): string | undefined {
+  return textOf(() => tree.locate(path));
+}
+
+/** The content of a file by its real path, or undefined when none can be read. */
+export function textOf(location: () => string): string | undefined {
+  try {
+    return readFileSync(location(), 'utf8');
+  } catch (error) {
+    if (codeOf(error) !== undefined || error instanceof HostError) return undefined;
+    throw error;
   }
 }
 

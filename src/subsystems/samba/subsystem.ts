@@ -3,7 +3,7 @@ import { domainSettings } from '../../areas/directoryservice/activedirectory.ts'
 import { authorityOf, isMember } from '../../areas/directoryservice/domain-access.ts';
 import { idmapCollections } from '../../areas/directoryservice/idmap.ts';
 import { ldapSettings, sambaServerOf, servesSamba } from '../../areas/directoryservice/ldap.ts';
-import { cifsService, cifsSettings } from '../../areas/services/cifs.ts';
+import { cifsService, cifsSettings, servesNetbios } from '../../areas/services/cifs.ts';
 import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
 import { snapshotFormat } from '../../areas/storage/snapshot-times.ts';
@@ -127,7 +127,7 @@ export const sambaSubsystem: Subsystem = {
         },
         {
           name: 'nmbd',
-          running,
+          running: running && servesNetbios(settings),
           onChange: 'reload',
           readAtStart: atStart + announcedAtStart(settings),
           // It does not announce the shares.

@@ -10,7 +10,7 @@ import { scratchFolder } from '../../support/hosts.ts';
 import { recordedRunner, recording } from './support.ts';
 
 const properties =
-  '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts';
+  '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts,ConditionResult';
 const show = (...units: readonly string[]) => `systemctl show ${properties} -- ${units.join(' ')}`;
 const listUnitsByNames =
   'busctl --json=short call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager ListUnitsByNames';
@@ -23,6 +23,7 @@ const unit = (members: Readonly<Record<string, string>>) =>
     CanReload: 'yes',
     Type: 'notify',
     NRestarts: '0',
+    ConditionResult: 'yes',
     ...members,
   })
     .map(([name, value]) => `${name}=${value}\n`)
@@ -192,6 +193,20 @@ describe('services', () => {
     });
     await assert.rejects(services.start('x'), /x did not start: its result was timeout/);
     assert.equal(asked.at(-1), 'systemctl --root=/ disable x.service');
+  });
+
+  test('a service whose unit has a condition that is not met is told apart from one that failed', async () => {
+    for (const skipped of [{ Result: 'exec-condition' }, { ConditionResult: 'no' }]) {
+      const { runner } = recordedRunner({
+        [show('nmbd.service')]: { stdout: unit({ ActiveState: 'inactive', SubState: 'dead', ...skipped }) },
+        'systemctl --quiet reset-failed nmbd.service': {},
+        'systemctl --no-ask-password --quiet restart nmbd.service': {},
+      });
+      await assert.rejects(
+        new LinuxServices({ runner, root: '/' }).restart('nmbd'),
+        /nmbd was not started, because a condition of its unit is not met: systemctl status nmbd\.service /,
+      );
+    }
   });
 
   test('a service whose new alias another unit refers to is stopped during the daemon-reload', async () => {
