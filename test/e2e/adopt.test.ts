@@ -114,8 +114,11 @@ test('applying the file takes over, serves the shares, keeps the original, and l
   const { text } = await proposed(one);
   const diff = await one.api.expect(200, 'POST', `${own}/file/diff`, files(text));
   assert.deepEqual(diff['takes_over'], ['nfs', 'samba']);
+  const startsOf = () => one.machine.services.starts.get('smbd');
+  const started = startsOf();
   const applied = await one.api.expect(200, 'POST', `${own}/file/apply`, { ...files(text), token: diff['token'] });
   assert.deepEqual(applied['takes_over'], ['nfs', 'samba']);
+  assert.deepEqual([startsOf(), one.machine.services.reloads.get('smbd')], [started, 1], 'a start ends connections');
   const shares = await one.machine.files.read('/etc/samba/holdfast/shares-0.conf');
   assert.match(shares ?? '', /\[media\]\n {2}comment = Films\n {2}path = \/mnt\/tank\/media\n {2}read only = no/);
   assert.match(shares ?? '', /valid users = @team\ncreate mask = 0660/);

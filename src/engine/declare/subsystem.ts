@@ -123,12 +123,24 @@ export interface DesiredService {
    */
   readonly readAtStart?: string;
   /**
+   * What it reads only when it starts, judged by the file that it reads: where it is not known what was applied, such as
+   * when a file that was made by hand is taken over, it restarts only if that differs. Without, it restarts then.
+   */
+  readonly startsFrom?: StartFile;
+  /**
    * The part of the files that it reads again at a reload, where that is not all of them: while this text stays the same,
    * it is not reloaded.
    */
   readonly readAtReload?: string;
   /** Whether its program may end by itself when its work is done, such as upsmon after it has shut the machine down. */
   readonly mayEnd?: boolean;
+}
+
+/** A file that a service reads at its start. */
+export interface StartFile {
+  readonly path: string;
+  /** What of this content counts only at a start, or undefined if the content alone does not say. */
+  read(content: string, machine: { readonly hostname: string }): string | undefined;
 }
 
 /**

@@ -9,6 +9,7 @@ import { wordJoiner } from '../../lib/macros.ts';
 import { words } from '../../lib/text.ts';
 import { smbConfFile, smbPasswordFile } from './paths.ts';
 import { includedBy, isYes, type Parameter, type Section, type SmbConf, smbConfOf } from './smb-conf-lines.ts';
+import { netbiosNameOf } from './start-file.ts';
 
 export const sambaAdoption: Adoption = {
   files: [smbConfFile],
@@ -24,7 +25,7 @@ export const sambaAdoption: Adoption = {
     const global = conf.sections.find(({ name }) => name.toLowerCase() === 'global');
     const shares = conf.sections.filter((section) => section !== global);
     const readings = [
-      globalReading(global?.parameters ?? new Map(), { file: smbConfFile, line: global?.line ?? 0 }),
+      globalReading(global?.parameters ?? new Map(), { file: smbConfFile, line: global?.line ?? 0 }, facts),
       ...shares.map((section) => shareReading(section, facts)),
     ];
     return {
@@ -112,15 +113,18 @@ const globals: Readonly<Record<string, Convert>> = {
     /^\d+$/.test(value) ? { cifs_srv_loglevel: nearestLevel(Number(value)) } : { cifs_srv_loglevel: '1' },
 };
 
-/** What Samba does without a line, where Holdfast would do something else. */
-const sambaDefaults: Readonly<Record<string, string>> = {
+/** What Samba does without a line, where Holdfast would do something else, by the name of the machine. */
+const sambaDefaults = (hostname: string): Readonly<Record<string, string>> => ({
+  'netbios name': netbiosNameOf(hostname),
+  'dos charset': 'CP850',
+  'map to guest': 'never',
   'obey pam restrictions': 'no',
   'local master': 'yes',
   'hostname lookups': 'no',
   'acl allow execute always': 'no',
   'create mask': '0744',
   'directory mask': '0755',
-};
+});
 
 /** Parameters that Holdfast writes itself, by the values that mean the same. */
 const written: Readonly<Record<string, RegExp>> = {
@@ -174,20 +178,23 @@ const refused: readonly { readonly names: RegExp; readonly reason: string; reado
     reason: 'Holdfast has the whole configuration.',
     toDo: 'Nothing: what testparm shows of the registry is carried.',
   },
-  {
-    names: /^map to guest$/,
-    reason: 'Holdfast maps unknown users to the guest account (bad user).',
-    toDo: 'Share without guest access where unknown users must be refused.',
-  },
 ];
 
-function globalReading(parameters: ReadonlyMap<string, Parameter>, origin: Origin): Reading {
+function globalReading(
+  parameters: ReadonlyMap<string, Parameter>,
+  origin: Origin,
+  { network: { hostname } }: Facts,
+): Reading {
   // Without a line, Samba describes itself.
   const values: Record<string, unknown> = { cifs_srv_description: '' };
   const notCarried: NotCarried[] = [];
   const further: string[] = [];
-  for (const [name, value] of Object.entries(sambaDefaults))
-    if (!parameters.has(name)) Object.assign(values, globals[name]?.(value));
+  for (const [name, value] of Object.entries(sambaDefaults(hostname))) {
+    if (parameters.has(name)) continue;
+    const converted = globals[name]?.(value);
+    if (converted === undefined) further.push(`${name} = ${value}`);
+    else Object.assign(values, converted);
+  }
   for (const parameter of parameters.values()) {
     const { name, value } = parameter;
     const converted = globals[name]?.(value);

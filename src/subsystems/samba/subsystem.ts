@@ -29,6 +29,7 @@ import { domainAuthorityFile, memberOptions, winbindDropIn } from './domain-conf
 import { monitorName, monitorUnit } from './monitor.ts';
 import { sharesFile, sharesPrefix, smbConfFile } from './paths.ts';
 import { announcedAtStart, globalSection, optionLines, readAtStart, shareSection } from './smb-conf.ts';
+import { smbdStart } from './start-file.ts';
 import { testparm } from './testparm.ts';
 
 export const sambaSubsystem: Subsystem = {
@@ -124,6 +125,8 @@ export const sambaSubsystem: Subsystem = {
           running,
           onChange: 'reload',
           readAtStart: lines(atStart, optionLines(passwords ?? []), directory?.authority, password),
+          // Of a domain or directory, smbd also reads other files at its start.
+          ...(joined || directory !== undefined ? {} : { startsFrom: smbdStart }),
         },
         {
           name: 'nmbd',

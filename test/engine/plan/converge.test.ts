@@ -163,3 +163,24 @@ test('services are compared after the unit files before them were written', asyn
     'start new',
   ]);
 });
+
+test('a running service whose state is unknown is reloaded if a start would read nothing else, and restarted if not', async (t) => {
+  const host = await machineOf(t);
+  const path = '/etc/smb.conf';
+  const startsFrom = {
+    path,
+    read: (content: string) => /^name=(.*)$/m.exec(content)?.[1],
+  };
+  const wanted = (content: string): Desired => ({
+    files: [{ path, content }],
+    services: [{ name: 'ssh', running: true, onChange: 'reload', readAtStart: content, startsFrom }],
+  });
+  const actionsFrom = async (before: string, content: string) => {
+    await host.files.write(path, before);
+    const { actions } = await converge(host, wanted(content), undefined);
+    return actions;
+  };
+  assert.deepEqual(await actionsFrom('name=a\n', 'name=a\nmore\n'), [`write ${path}`, 'reload ssh']);
+  assert.deepEqual(await actionsFrom('name=a\n', 'name=b\n'), [`write ${path}`, 'restart ssh']);
+  assert.deepEqual(await actionsFrom('?\n', '!\n'), [`write ${path}`, 'restart ssh']);
+});

@@ -15,7 +15,7 @@ import { endpointDifferences } from './endpoints.ts';
 import { fileDifferences } from './files.ts';
 import { hostNameDifferences } from './host-name.ts';
 import { linkDifferences } from './links.ts';
-import { serviceDifferences } from './services.ts';
+import { readsNothingElse, serviceDifferences } from './services.ts';
 import { targetDifferences } from './targets.ts';
 
 export interface Outcome {
@@ -48,9 +48,10 @@ export async function* differences(
 ): AsyncGenerator<Step, void, undefined> {
   const comparison = { host, desired, applied, known };
   yield* await accountDifferences(comparison);
+  const keepsRunning = await readsNothingElse(comparison);
   const { steps, written } = await fileDifferences(comparison);
   yield* steps;
-  yield* await serviceDifferences(comparison, written);
+  yield* await serviceDifferences(comparison, { written, keepsRunning });
   yield* await linkDifferences(comparison, written);
   yield* await hostNameDifferences(comparison);
   yield* await endpointDifferences(comparison);

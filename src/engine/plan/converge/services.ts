@@ -5,10 +5,29 @@ import type { ServiceAction, Step } from '../../declare/step.ts';
 import { hasEndedAsItMay } from '../../declare/subsystem.ts';
 import { type Comparison, difference, type Known } from './difference.ts';
 
-/** `written` has the files of the subsystem that became others. */
+/**
+ * The services, of which it is not known what was applied, that would find nothing else at a start than at the one before.
+ * Asked before the files are written.
+ */
+export async function readsNothingElse({ host, desired, applied, known }: Comparison): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  if (applied !== undefined) return found;
+  for (const { name, startsFrom } of desired.services ?? []) {
+    if (startsFrom === undefined) continue;
+    const after = desired.files?.find(({ path }) => path === startsFrom.path)?.content;
+    const before = await host.files.read(startsFrom.path);
+    if (before === undefined || after === undefined) continue;
+    const { hostname } = known.network ?? (await host.network.look());
+    const wanted = startsFrom.read(after, { hostname });
+    if (wanted !== undefined && startsFrom.read(before, { hostname }) === wanted) found.add(name);
+  }
+  return found;
+}
+
+/** `written` has the files of the subsystem that became others, `keepsRunning` what `readsNothingElse` found. */
 export async function serviceDifferences(
   { host, desired: { services: desired = [] }, applied, known }: Comparison,
-  written: readonly string[],
+  { written, keepsRunning }: { readonly written: readonly string[]; readonly keepsRunning: ReadonlySet<string> },
 ): Promise<readonly Step[]> {
   const before = new Map(applied?.services?.map((service) => [service.name, service]));
   const unknown = desired.map((service) => service.name).filter((name) => !before.has(name));
@@ -31,7 +50,8 @@ export async function serviceDifferences(
       steps.push(order('restart', name, known));
     } else if (written.length > 0) {
       // Without knowledge of what it was started with, only a restart is sure to have it read everything.
-      const restart = onChange === 'restart' || (old === undefined && readAtStart !== undefined);
+      const isUncertain = old === undefined && readAtStart !== undefined && !keepsRunning.has(name);
+      const restart = onChange === 'restart' || isUncertain;
       if (restart) steps.push(order('restart', name, known));
       else if (onChange === 'reload' && (readAtReload === undefined || old?.readAtReload !== readAtReload))
         reloading.push(name);
