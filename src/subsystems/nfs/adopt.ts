@@ -28,16 +28,6 @@ export const nfsAdoption: Adoption = {
           ...record,
           values: { ...record.values, ...(isForAnyPort && { nfs_srv_allow_nonroot: true }) },
         })),
-        ...(isForAnyPort && settings.records.length === 0
-          ? [
-              {
-                resource: nfsSettings.path,
-                file: entries[0]?.file ?? '',
-                line: 0,
-                values: { nfs_srv_allow_nonroot: true },
-              },
-            ]
-          : []),
         ...sharesOf(entries, facts, notCarried),
       ],
       notCarried: [...notCarried, ...settings.notCarried],
@@ -260,16 +250,24 @@ const settings: Readonly<Record<string, (value: string) => Readonly<Record<strin
 
 function settingsOf(files: readonly (readonly [string, string])[]): Reading {
   const lines = files.flatMap(([file, content]) => iniOf(file, content));
-  if (lines.length === 0) return { records: [], notCarried: [] };
-  // Debian's server has NFSv4, and mountd does not log, unless the file says otherwise.
-  const values: Record<string, unknown> = { nfs_srv_v4: true, nfs_srv_mountd_log: false };
+  // What Debian's server does unless the file says otherwise.
+  const values: Record<string, unknown> = { nfs_srv_servers: 16, nfs_srv_v4: true, nfs_srv_mountd_log: false };
   const notCarried: NotCarried[] = [];
   for (const line of lines) {
     const converted = settings[`${line.section} ${line.name}`]?.(line.value);
     if (converted === undefined) notCarried.push(lost(line, 'Holdfast has no field for it.', 'Do without it.'));
     else Object.assign(values, converted);
   }
-  const [{ file, line } = { file: '', line: 0 }] = lines;
+  const [{ file, line } = { file: '/etc/nfs.conf', line: 0 }] = lines;
+  // The kernel sends owners as numbers unless it is told otherwise.
+  if (values['nfs_srv_v4'] === true && values['nfs_srv_16'] !== true) values['nfs_srv_v4_v3owner'] = true;
+  else if (values['nfs_srv_v4'] === true) {
+    const origin = lines.find(({ name }) => name === 'manage-gids') ?? { file, line, text: 'manage-gids' };
+    const reason = 'With it, Holdfast names owners to clients of NFSv4, where the kernel sent numbers.';
+    const toDo =
+      'Set v4_v3owner in place of 16 if clients do not know the names, or belong to another domain of NFSv4.';
+    notCarried.push({ ...lost(origin, reason, toDo), within: line });
+  }
   return { records: [{ resource: nfsSettings.path, file, line, values }], notCarried };
 }
 
