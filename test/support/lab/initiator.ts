@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import type { TestContext } from 'node:test';
-import { runClient } from './network.ts';
+import { lastingClient, runClient, type Session } from './network.ts';
 
 /** The prefix of short names. */
 export const base = 'iqn.2005-10.org.freenas.ctl';
@@ -16,11 +14,6 @@ export interface Who {
 
 /** Seconds after which a session ends unless the test ended it. */
 const longestSession = 600;
-
-export interface Session extends AsyncDisposable {
-  /** Ends it and returns `it lasted`, or its output when it had already ended. */
-  end(): Promise<string>;
-}
 
 /** libiscsi's programs, run outside of the machine against an address. */
 export function initiatorAt(address: () => string) {
@@ -74,31 +67,18 @@ export function initiatorAt(address: () => string) {
     },
 
     /** Keeps an initiator connected to a LUN, reading blocks repeatedly, until the session is ended. */
-    busy(target: string, lun: number, who: Who = {}): Session {
-      const child = spawn(
+    busy: (target: string, lun: number, who: Who = {}): Session =>
+      lastingClient([
         'iscsi-perf',
-        [...as(who), '-m', '1', '-b', '8', '-t', String(longestSession), url(target, lun, who)],
-        { stdio: ['ignore', 'ignore', 'pipe'] },
-      );
-      let stderr = '';
-      child.stderr.setEncoding('utf8').on('data', (part) => {
-        stderr += String(part);
-      });
-      const closed = once(child, 'close');
-      const end = async () => {
-        const hasEnded = child.exitCode !== null || child.signalCode !== null;
-        // It ignores SIGTERM.
-        child.kill('SIGKILL');
-        await closed;
-        return hasEnded ? `the session ended by itself: ${stderr}` : 'it lasted';
-      };
-      return {
-        end,
-        async [Symbol.asyncDispose]() {
-          await end();
-        },
-      };
-    },
+        ...as(who),
+        '-m',
+        '1',
+        '-b',
+        '8',
+        '-t',
+        String(longestSession),
+        url(target, lun, who),
+      ]),
 
     tried,
 

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
@@ -43,6 +44,35 @@ export function runClient(
 const bridges = new Set<number>();
 
 /** The address of host `host` on network `network`: 10.0.2.x on the first, 10.0.3.x on the second. */
+/** A client that goes on until the test ends it. */
+export interface Session extends AsyncDisposable {
+  /** Ends it and returns `it lasted`, or its output when it had already ended. */
+  end(): Promise<string>;
+}
+
+/** Starts a client program, whose output is of no interest but for errors. */
+export function lastingClient([program, ...rest]: readonly [string, ...string[]]): Session {
+  const child = spawn(program, rest, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (part) => {
+    stderr += String(part);
+  });
+  const closed = once(child, 'close');
+  const end = async () => {
+    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    // Programs of libiscsi ignore SIGTERM.
+    child.kill('SIGKILL');
+    await closed;
+    return hasEnded ? `the session ended by itself: ${stderr}` : 'it lasted';
+  };
+  return {
+    end,
+    async [Symbol.asyncDispose]() {
+      await end();
+    },
+  };
+}
+
 export function addressOn(network: number, host: number): string {
   return `10.0.${2 + network}.${host}`;
 }
