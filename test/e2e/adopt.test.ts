@@ -242,3 +242,40 @@ test('everything that was configured by hand is taken over by one file, and a re
     await one[Symbol.asyncDispose]();
   }
 });
+
+/** A trunk of two interfaces with a VLAN, and a bridge, as people configure networkd. */
+const trunk: Readonly<Record<string, string>> = {
+  '10-trunk.netdev': '[NetDev]\nName=trunk\nKind=bond\nMTUBytes=9000\n[Bond]\nMode=802.3ad\n',
+  '10-cellar.netdev': '[NetDev]\nName=cellar\nKind=vlan\n[VLAN]\nId=20\n',
+  '10-br0.netdev': '[NetDev]\nName=br0\nKind=bridge\n',
+  '20-members.network': '[Match]\nName=em1 em2\n[Network]\nBond=trunk\n',
+  '20-trunk.network': '[Match]\nName=trunk\n[Network]\nVLAN=cellar\nAddress=198.51.100.5/24\nIPv6AcceptRA=no\n',
+  '20-cellar.network': '[Match]\nName=cellar\n[Network]\nAddress=203.0.113.5/24\nIPv6AcceptRA=no\n',
+  '20-br0.network': '[Match]\nName=br0\n[Network]\nDHCP=yes\n',
+  '20-em3.network': '[Match]\nName=em3\n[Network]\nBridge=br0\n',
+};
+
+test('an aggregate with a VLAN is taken over by one file, and a bridge stays as it is', async () => {
+  await using one = await appliance({
+    before: async ({ files: made }) => {
+      for (const [name, content] of Object.entries(trunk)) await made.write(`/etc/systemd/network/${name}`, content);
+    },
+  });
+  const { text, lost } = await proposed(one);
+  const reasons = lost.map(({ file, reason, to_do }) => `${file.replace(/.*\//, '')}: ${reason} ${to_do}`).join('\n');
+  assert.match(reasons, /^20-br0\.network: Holdfast makes no bridges\./m);
+  assert.match(reasons, /^20-em3\.network: The interface is part of br0\./m);
+  assert.match(reasons, /^20-trunk\.network: .* as lagg0, .*run: rm \/etc\/systemd\/network\/10-trunk\.netdev && /m);
+  const diff = await one.api.expect(200, 'POST', `${own}/file/diff`, files(text));
+  await one.api.expect(200, 'POST', `${own}/file/apply`, { ...files(text), token: diff['token'] });
+  assert.deepEqual((await one.api.expect(200, 'POST', `${own}/file/diff`, files(text)))['changes'], []);
+  const [aggregate] = await one.api.list('network/lagg/');
+  assert.deepEqual([aggregate?.['lagg_interface'], aggregate?.['lagg_protocol']], ['lagg0', 'lacp']);
+  const links = new Map(one.engine.world.facts.network.links.map((link) => [link.name, link]));
+  assert.deepEqual(
+    [links.get('em1')?.master, links.get('em2')?.master, links.get('lagg0')?.mtu],
+    ['lagg0', 'lagg0', 9000],
+  );
+  assert.deepEqual(links.get('vlan20')?.addresses, ['203.0.113.5/24']);
+  assert.equal(await one.machine.files.read('/etc/systemd/network/20-br0.network'), trunk['20-br0.network']);
+});

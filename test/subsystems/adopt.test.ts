@@ -2,9 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { networkSettings } from '../../src/areas/network/globalconfiguration.ts';
-import { networkInterface } from '../../src/areas/network/interface.ts';
-import { staticRoute } from '../../src/areas/network/staticroute.ts';
 import { cifsSettings } from '../../src/areas/services/cifs.ts';
 import { iscsiCredential } from '../../src/areas/services/iscsi/authcredential.ts';
 import { iscsiInitiators } from '../../src/areas/services/iscsi/authorizedinitiator.ts';
@@ -21,39 +18,19 @@ import { sshSettings } from '../../src/areas/services/ssh.ts';
 import { upsSettings } from '../../src/areas/services/ups.ts';
 import { cifsShare } from '../../src/areas/sharing/cifs.ts';
 import { nfsShare } from '../../src/areas/sharing/nfs.ts';
-import type { Collection, Draft, Singleton } from '../../src/engine/declare/resource.ts';
+import type { Collection, Singleton } from '../../src/engine/declare/resource.ts';
 import type { Subsystem } from '../../src/engine/declare/subsystem.ts';
 import type { Dataset } from '../../src/host/ports/zfs.ts';
 import { cronSubsystem } from '../../src/subsystems/cron/subsystem.ts';
 import { iscsiSubsystem } from '../../src/subsystems/iscsi/subsystem.ts';
-import { networkSubsystem } from '../../src/subsystems/network/subsystem.ts';
 import { nfsSubsystem } from '../../src/subsystems/nfs/subsystem.ts';
 import { rsyncdSubsystem } from '../../src/subsystems/rsyncd/subsystem.ts';
 import { sambaSubsystem } from '../../src/subsystems/samba/subsystem.ts';
 import { snmpSubsystem } from '../../src/subsystems/snmp/subsystem.ts';
 import { sshSubsystem } from '../../src/subsystems/ssh/subsystem.ts';
 import { upsSubsystem } from '../../src/subsystems/ups/subsystem.ts';
+import { configured, contents, type Made, readBy, type Values } from './support/adoption.ts';
 import { freshConfiguration, machine, switchOn } from './support/configuration.ts';
-
-type Values = Readonly<Record<string, unknown>>;
-interface Made {
-  readonly resource: Collection | Singleton;
-  readonly values: Values;
-}
-
-function configured(records: readonly Made[]): Draft {
-  const draft = freshConfiguration();
-  for (const { resource, values } of records)
-    if (resource.kind === 'singleton') draft.update(resource, 1, values);
-    else draft.create(resource, values);
-  assert.deepEqual(draft.issues.toIssues(), {});
-  return draft;
-}
-
-function contents(subsystem: Subsystem, draft: Draft): ReadonlyMap<string, string> {
-  const files = subsystem.render(draft, machine).files ?? [];
-  return new Map(files.flatMap(({ path, content }) => (content === undefined ? [] : [[path, content] as const])));
-}
 
 const written = /^\/etc\/(?:samba|exports|nfs|snmp\/snmpd|rsyncd|nut)/;
 
@@ -360,122 +337,6 @@ test('an sshd_config of Debian with drop-ins is read as sshd reads it', () => {
     reading?.notCarried.map(({ file, line }) => `${file}:${line}`),
     ['/etc/ssh/sshd_config:3', '/etc/ssh/sshd_config:6'],
   );
-});
-
-const readBy = ({ adopts }: Subsystem, files: Readonly<Record<string, string>>, facts = machine) => {
-  const reading = adopts?.read({
-    files: new Map(Object.entries(files)),
-    ...{ outputs: new Map(), facts, view: freshConfiguration(facts) },
-  });
-  assert.ok(reading !== undefined);
-  return reading;
-};
-
-test('networkd configures the same for the interface that is read from its file', () => {
-  const record = fc
-    .record({
-      int_ipv4address: fc.constantFrom('', '198.51.100.7'),
-      int_ipv6address: fc.constantFrom('', '2001:db8:7::7'),
-      int_aliases: fc.subarray(['203.0.113.9/32', '2001:db8:8::9/63']),
-      int_dhcp: flag,
-      int_ipv6auto: flag,
-      int_options: fc.constantFrom('', 'mtu 9000', 'mtu 1400 ether 02:00:00:00:00:01'),
-    })
-    .map((values) => ({
-      ...values,
-      int_name: 'mgmt0',
-      int_interface: 'mgmt0',
-      ...(values.int_dhcp && { int_ipv4address: '' }),
-    }))
-    .map((values) => ({
-      ...values,
-      int_v4netmaskbit: values.int_ipv4address === '' ? '' : '24',
-      int_v6netmaskbit: values.int_ipv6address === '' ? '' : '64',
-    }));
-  fc.assert(
-    fc.property(record, fc.boolean(), (values, hasRoute) => {
-      const made: Made[] = [
-        { resource: networkInterface, values },
-        ...(hasRoute && values.int_ipv4address !== ''
-          ? [
-              { resource: staticRoute, values: { sr_destination: '10.9.0.0/16', sr_gateway: '198.51.100.1' } },
-              { resource: networkSettings, values: { gc_ipv4gateway: '198.51.100.254' } },
-            ]
-          : []),
-      ];
-      const path = '/etc/systemd/network/05-holdfast-mgmt0.network';
-      const before = contents(networkSubsystem, configured(made)).get(path) ?? '';
-      const { records, notCarried } = readBy(networkSubsystem, { '/etc/systemd/network/10-lan.network': before });
-      assert.deepEqual(notCarried, []);
-      const resources = [networkInterface, staticRoute, networkSettings];
-      const again = records.map(({ resource, values: read }) => ({
-        resource: resources.find((one) => one.path === resource) ?? networkInterface,
-        values: read,
-      }));
-      // The order of addresses of both families is another.
-      const sorted = (text = '') => text.split('\n').toSorted();
-      assert.deepEqual(sorted(contents(networkSubsystem, configured(again)).get(path)), sorted(before));
-    }),
-    { numRuns: 200 },
-  );
-});
-
-test('stanzas of ifupdown become interfaces, and those of devices of their own are left alone', () => {
-  const link = machine.network.links[0];
-  assert.ok(link !== undefined);
-  const facts = {
-    ...machine,
-    network: { ...machine.network, links: ['eth0', 'eth1', 'eth1.20', 'lo'].map((name) => ({ ...link, name })) },
-  };
-  const { records, notCarried } = readBy(
-    networkSubsystem,
-    {
-      '/etc/network/interfaces': `source /etc/network/interfaces.d/*
-auto lo
-iface lo inet loopback
-auto eth0
-iface eth0 inet static
-  address 198.51.100.7
-  netmask 255.255.255.0
-  gateway 198.51.100.1
-  dns-nameservers 198.51.100.53 198.51.100.54
-  mtu 9000
-  up ip route add 10.9.0.0/16 via 198.51.100.2
-  post-up /usr/local/bin/tell
-iface eth0 inet6 auto
-`,
-      '/etc/network/interfaces.d/vlan':
-        'auto eth1.20\niface eth1.20 inet static\n  address 203.0.113.7/24\niface eth1 inet manual\n',
-      '/etc/resolv.conf': 'search office.example\nnameserver 198.51.100.53\n',
-    },
-    { ...facts, services: new Map([['systemd-resolved', { installed: true, running: true, enabled: true }]]) },
-  );
-  assert.deepEqual(
-    records.map(({ resource, values }) => [resource, values]),
-    [
-      [
-        'network/interface',
-        {
-          ...{ int_name: 'eth0', int_interface: 'eth0', int_ipv4address: '198.51.100.7', int_v4netmaskbit: '24' },
-          ...{ int_ipv6auto: true, int_options: 'mtu 9000' },
-        },
-      ],
-      ['network/staticroute', { sr_destination: '10.9.0.0/16', sr_gateway: '198.51.100.2' }],
-      [
-        'network/globalconfiguration',
-        {
-          ...{ gc_ipv4gateway: '198.51.100.1', gc_nameserver1: '198.51.100.53', gc_nameserver2: '198.51.100.54' },
-          gc_domains: 'office.example',
-        },
-      ],
-    ],
-  );
-  assert.deepEqual(notCarried.map(({ file, line }) => `${file.slice('/etc/network/'.length)}:${line}`).toSorted(), [
-    'interfaces.d/vlan:2',
-    'interfaces.d/vlan:4',
-    'interfaces:12',
-    'interfaces:5',
-  ]);
 });
 
 const zvols = {

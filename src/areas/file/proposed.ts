@@ -23,7 +23,7 @@ export function proposedFrom(kinds: readonly Kind[], found: readonly ProposedRec
     const kind = kinds.find((one) => one.resource.path === resource);
     if (kind === undefined) continue;
     const { kept, lost, isWhole } = judged(kind, values);
-    const plain = keyFrom(kind, kept);
+    const plain = keyFrom(kind, { ...givenKey(kind, values), ...kept });
     const title = kind.isSettings ? kind.name : `${kind.name} ${plain}`;
     for (const { name, value, sentence } of lost)
       notCarried.push({
@@ -48,6 +48,12 @@ export function proposedFrom(kinds: readonly Kind[], found: readonly ProposedRec
     keyAt: ({ file, line, within = line }) =>
       places.find((place) => place.file === file && place.line === within && within > 0),
   };
+}
+
+/** The parts of a key that the appliance gives to a new record, such as the number of an aggregate. */
+function givenKey({ keyFields, fields }: Kind, values: ProposedRecord['values']) {
+  const given = keyFields.filter((wire) => !fields.some((field) => field.wire === wire));
+  return Object.fromEntries(given.map((wire) => [wire, values[wire]]));
 }
 
 /** Of records with the same key, the second is `key~2`. */

@@ -161,8 +161,10 @@ export const file = section('file', 'The configuration as one file.', [
       const { wanted, takes, differences } = await compared(call);
       if (differences.length + takes.length === 0)
         return { revision: null, takes_over: [], changes: [], not_installed: [] };
-      // The comments of an adopted file ask to remove accounts right before. They are looked at once a minute otherwise.
-      if (differences.some(({ kind }) => kind.resource.path.startsWith('account/'))) await engine.renew('accounts');
+      // The comments of an adopted file ask to remove accounts and devices right before, which facts may not have yet.
+      const concerns = (prefix: string) => differences.some(({ kind }) => kind.resource.path.startsWith(prefix));
+      if (concerns('account/')) await engine.renew('accounts');
+      if (concerns('network/')) await engine.renew('network');
       const applying = { kinds: kindsOf(engine.resources), wanted, name: nameOf(call), prune: sent.prune };
       let application: Application | undefined;
       try {

@@ -1,4 +1,7 @@
-/** Reads hand-made files of networkd and ifupdown, and the name servers: the opposite of `networkd-files.ts`. */
+/**
+ * Reads the hand-made files of networkd, netplan, ifupdown and NetworkManager, and the name servers: the opposite of
+ * `networkd-files.ts`.
+ */
 import { networkSettings } from '../../areas/network/globalconfiguration.ts';
 import { networkInterface } from '../../areas/network/interface.ts';
 import { laggMember } from '../../areas/network/lagginterfacemembers.ts';
@@ -10,41 +13,60 @@ import type { Facts } from '../../engine/facts/facts.ts';
 import { isLoopback, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
 import { words } from '../../lib/text.ts';
 import { iniOf } from '../ini.ts';
+import { foundDevices } from './found-devices.ts';
 import { type FoundLink, type FoundNetwork, lost, noNetwork, type Said } from './found-network.ts';
 import { ifupdownNetwork } from './ifupdown.ts';
+import { networkManagerNetwork } from './keyfile-read.ts';
 import { networkdNetwork } from './networkd-read.ts';
 
 const networkd = '/etc/systemd/network/';
+/** Files that netplan and others write at each start. */
+const running = '/run/systemd/network/';
+const netplan = '/etc/netplan/';
+const connections = '/etc/NetworkManager/system-connections/';
+const volatile = '/run/NetworkManager/system-connections/';
 const ifupdown = '/etc/network/interfaces';
 const resolv = '/etc/resolv.conf';
 const resolved = '/etc/systemd/resolved.conf';
 
 export const networkAdoption: Adoption = {
   files: [
-    ...[`${networkd}*`, ifupdown, `${ifupdown}.d/*`, resolv, resolved, `${resolved}.d/*`],
-    ...['/etc/netplan/*', '/etc/NetworkManager/system-connections/*'],
+    ...[`${networkd}*`, `${running}*`, ifupdown, `${ifupdown}.d/*`, resolv, resolved, `${resolved}.d/*`],
+    ...[`${netplan}*`, `${connections}*`, `${volatile}*`],
   ],
   // Interfaces without a record are as others configured them, beside those of Holdfast.
   isBeside: true,
   read({ files, facts, view }) {
     const some = (prefix: string) => [...files].filter(([path]) => path.startsWith(prefix));
     const found = [
-      networkdNetwork(some(networkd), facts),
+      networkdNetwork([...some(networkd), ...some(running)], facts),
       ifupdownNetwork(some(ifupdown), facts),
+      networkManagerNetwork([...some(connections), ...some(volatile)], facts),
       nameServersOf(some(resolv), some(resolved)),
     ];
-    const notCarried = [
-      ...found.flatMap((one) => one.notCarried),
-      ...[...some('/etc/netplan/'), ...some('/etc/NetworkManager/')].map(([path]) =>
-        lost({ file: path, line: 0, text: path }, 'The files of this program are not read.', {
-          toDo: 'Remove the connection there, and create the record of its interface with the same addresses.',
-        }),
-      ),
-    ];
+    const notCarried = [...found.flatMap((one) => one.notCarried), ...netplanFiles(some(netplan), found)];
     const records = interfacesOf(found, { facts, view }, notCarried);
     return { records: [...records, ...settingsOf(found, { facts, view, notCarried })], notCarried };
   },
 };
+
+/** netplan writes the files of other programs, which are read. */
+function netplanFiles(files: readonly (readonly [string, string])[], found: readonly FoundNetwork[]) {
+  const isRead = found.some(({ links }) => links.some(({ file }) => file.includes('netplan-')));
+  return files.map(([path]) =>
+    isRead
+      ? lost(
+          { file: path, line: 0, text: path },
+          'What netplan wrote from it for networkd or NetworkManager was read.',
+          {
+            toDo: 'Remove the interfaces there that the file has, once it has been applied: netplan would make their files again.',
+          },
+        )
+      : lost({ file: path, line: 0, text: path }, 'netplan has written no files from it.', {
+          toDo: 'Run: netplan generate, and read again.',
+        }),
+  );
+}
 
 interface Where {
   readonly facts: Facts;
@@ -59,21 +81,39 @@ function interfacesOf(found: readonly FoundNetwork[], { facts, view }: Where, no
     taken.dhcp ||= record.int_dhcp;
     taken.ipv6auto ||= record.int_ipv6auto;
   }
-  for (const link of found.flatMap(({ links }) => links)) {
-    const { name, file, line, text } = link;
+  const all = found.flatMap(({ links }) => links);
+  const devices = foundDevices(all, { facts, view });
+  for (const link of all) {
+    const name = devices.nameOf(link.name);
+    const refusal = devices.refusalOf(link.name);
+    const master = devices.masterOf(link.name);
     const isKnown =
       view.find(networkInterface, 'int_interface', name) !== undefined ||
-      view.find(laggMember, 'lagg_physnic', name) !== undefined ||
-      records.some(({ values }) => values['int_interface'] === name);
-    if (isKnown) continue;
-    if (!names.has(name)) {
+      view.find(laggMember, 'lagg_physnic', name) !== undefined;
+    if (isKnown || (master !== undefined && devices.refusalOf(master) === undefined)) continue;
+    const first = records.find(({ values }) => values['int_interface'] === name);
+    if (first !== undefined) {
+      const toDo = 'Compare both, and change the record where this one counts.';
+      notCarried.push(lost(link, `${first.file} has the interface ${name} too, and comes first.`, { toDo }));
+      continue;
+    }
+    if (link.device === undefined && !names.has(name)) {
       notCarried.push(lost(link, `This machine has no interface ${name} now.`, { toDo: 'Remove its configuration.' }));
       continue;
     }
-    if (link.refusal !== undefined) {
-      notCarried.push(lost({ file, line, text }, link.refusal, { toDo: leftAlone }));
+    if (refusal !== undefined || master !== undefined) {
+      const { file, line, text } = link;
+      notCarried.push(
+        lost({ file, line, text }, refusal ?? `The interface is part of ${master}.`, { toDo: leftAlone }),
+      );
       continue;
     }
+    if (link.device !== undefined)
+      notCarried.push(
+        lost(link, `Holdfast makes the device itself, as ${name}, and the one that is there is in its way.`, {
+          toDo: `Right before the file is applied, in one command with that, ${runOf(link.device.removal)}. Use ${name} in scripts.`,
+        }),
+      );
     for (const [is, what] of [
       ['dhcp', 'IPv4 by DHCP'],
       ['ipv6auto', 'IPv6 by router advertisements'],
@@ -84,31 +124,43 @@ function interfacesOf(found: readonly FoundNetwork[], { facts, view }: Where, no
             toDo: `Give ${name} a fixed address.`,
           }),
         );
-    records.push({ resource: networkInterface.path, file, line, values: valuesOf(link, taken) });
+    const { file, line } = link;
+    records.push(...devices.recordsOf(link));
+    records.push({ resource: networkInterface.path, file, line, values: valuesOf({ ...link, name }, taken) });
     taken.dhcp ||= link.dhcp;
     taken.ipv6auto ||= link.ipv6auto;
-    if (link.program === 'ifupdown')
+    const end = ends[link.program]?.(link);
+    if (end !== undefined)
       notCarried.push(
-        lost(link, `ifupdown configures ${name} too as long as these lines are there.`, {
-          toDo: 'Remove them once the file has been applied, before the next start. Do not run ifdown.',
-        }),
+        lost(link, `${link.program} configures ${link.name} too as long as this is there.`, { toDo: end }),
       );
   }
   return records;
 }
 
+const runOf = (removal: string) => (removal.startsWith('remove ') ? removal : `run: ${removal}`);
+
+/** How a program that also configures an interface ends to do so. */
+const ends: Readonly<Partial<Record<FoundLink['program'], (link: FoundLink) => string>>> = {
+  ifupdown: () => 'Remove the lines once the file has been applied, before the next start. Do not run ifdown.',
+  NetworkManager: ({ file }) =>
+    `Once the file has been applied, remove ${file}, before the next start. Do not take the connection down.`,
+};
+
 const leftAlone =
   'Nothing: Holdfast leaves an interface without a record as it is. Create vlan or lagg to change that.';
 
 function valuesOf(
-  { name, addresses, dhcp, ipv6auto, options }: FoundLink,
+  { name, addresses, dhcp, ipv6auto, options: all, device }: FoundLink,
   taken: { dhcp: boolean; ipv6auto: boolean },
 ) {
-  const all = addresses.flatMap((address) => parseNetwork(address) ?? []);
+  const networks = addresses.flatMap((address) => parseNetwork(address) ?? []);
+  // The size of packets of an aggregate is an option of its members.
+  const options = device?.kind === 'bond' ? all.filter((option) => !option.startsWith('mtu ')) : all;
   const hasLease = dhcp && !taken.dhcp;
-  const first4 = hasLease ? undefined : all.find(({ family }) => family === 4);
-  const first6 = all.find(({ family, bits }) => family === 6 && bits % 4 === 0);
-  const more = all.filter((one) => one !== first4 && one !== first6);
+  const first4 = hasLease ? undefined : networks.find(({ family }) => family === 4);
+  const first6 = networks.find(({ family, bits }) => family === 6 && bits % 4 === 0);
+  const more = networks.filter((one) => one !== first4 && one !== first6);
   return {
     int_name: name,
     int_interface: name,
@@ -130,7 +182,9 @@ function settingsOf(
   const values: Record<string, unknown> = {};
   let origin: Origin | undefined;
   const records: ProposedRecord[] = [];
-  const carried = found.flatMap(({ links }) => links).filter(({ refusal }) => refusal === undefined);
+  const links = found.flatMap((one) => one.links);
+  const devices = foundDevices(links, { facts, view });
+  const carried = links.filter(({ name }) => devices.refusalOf(name) === undefined);
   for (const { destination, gateway, ...said } of carried.flatMap(({ routes }) => routes)) {
     const ip = parseIp(gateway);
     if (ip === undefined) continue;

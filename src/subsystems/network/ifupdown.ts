@@ -2,7 +2,16 @@
 import type { NotCarried, Origin } from '../../engine/declare/proposal.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import { words } from '../../lib/text.ts';
-import { type FoundLink, type FoundNetwork, type FoundRoute, lost, type Said } from './found-network.ts';
+import {
+  bondMode,
+  type FoundDevice,
+  type FoundLink,
+  type FoundNetwork,
+  type FoundRoute,
+  isUsualOfBond,
+  lost,
+  type Said,
+} from './found-network.ts';
 
 interface Stanza extends Origin {
   readonly text: string;
@@ -18,38 +27,71 @@ export function ifupdownNetwork(files: readonly (readonly [string, string])[], {
   const nameServers: Said[] = [];
   const domains: Said[] = [];
   const links: FoundLink[] = [];
-  const members = new Map(
-    stanzas.flatMap((stanza) =>
-      stanza.options
-        .filter(({ text }) => /^(?:bond-slaves|slaves|bridge[_-]ports|vlan-raw-device)\b/.test(text))
-        .flatMap(({ value }) => words(value).map((name) => [name, stanza.name] as const)),
-    ),
-  );
-  for (const { name } of stanzas) {
-    const parent = /^(.+)\.\d+$/.exec(name)?.[1];
-    if (parent !== undefined) members.set(parent, name);
-  }
-  for (const [name, all] of Map.groupBy(
+  const byName = Map.groupBy(
     stanzas.filter(({ method }) => method !== 'loopback'),
     (stanza) => stanza.name,
-  )) {
+  );
+  for (const [name, all] of byName) {
     const [first] = all;
     if (first === undefined) continue;
-    const kind = network.links.find((link) => link.name === name)?.kind ?? '';
-    const part = members.get(name);
+    const options = all.flatMap((stanza) => stanza.options);
+    const device = deviceOf(name, options, byName);
     const reading: Mutable = { addresses: [], options: [], routes: [], dhcp: false, ipv6auto: false };
     for (const stanza of all) stanzaInto(reading, stanza, { nameServers, domains, notCarried });
+    if (device?.kind === 'bond') notCarried.push(...furtherOfBond(options, first.line));
+    const kind = network.links.find((link) => link.name === name)?.kind ?? '';
     links.push({
-      ...{ file: first.file, line: first.line, text: first.text, program: 'ifupdown', name, ...reading },
+      ...{ file: first.file, line: first.line, text: first.text, program: 'ifupdown', name, ...reading, device },
+      vlans: [],
       refusal:
-        part !== undefined && part !== 'none'
-          ? `The interface is part of ${part}.`
-          : /^(?:bond|bridge|vlan)$/.test(kind) || /\.\d+$/.test(name) || /^(?:bond|br|vlan)\d+$/.test(name)
-            ? 'It is a VLAN, an aggregate or a bridge, which Holdfast does not take over while it runs.'
-            : undefined,
+        device === undefined && /^(?:bond|bridge|vlan)$/.test(kind)
+          ? 'It is a VLAN, an aggregate or a bridge that these lines do not make.'
+          : undefined,
     });
   }
   return { links, nameServers, domains, notCarried };
+}
+
+/** The name of an option without the variants that people write, as bridge-ports for bridge_ports. */
+const optionOf = ({ text }: Said) => (words(text)[0] ?? '').replaceAll('_', '-');
+
+function deviceOf(
+  name: string,
+  options: readonly Said[],
+  all: ReadonlyMap<string, readonly Stanza[]>,
+): FoundDevice | undefined {
+  const of = (...names: readonly string[]) => options.find((option) => names.includes(optionOf(option)))?.value;
+  const removal = `ip link delete ${name}`;
+  const ports = of('bridge-ports');
+  if (ports !== undefined) return { kind: 'bridge', members: words(ports).filter((one) => one !== 'none'), removal };
+  const slaves = of('bond-slaves', 'slaves');
+  const parts = [...all].filter(([, stanzas]) =>
+    stanzas.some((one) => one.options.some((option) => optionOf(option) === 'bond-master' && option.value === name)),
+  );
+  const mode = of('bond-mode');
+  if (slaves !== undefined || mode !== undefined || parts.length > 0) {
+    const given = [...words(slaves ?? '').filter((one) => one !== 'none'), ...parts.map(([part]) => part)];
+    const first = words(of('bond-primary') ?? '').filter((one) => given.includes(one));
+    return { kind: 'bond', mode: bondMode(mode), members: [...new Set([...first, ...given])], removal };
+  }
+  const parent = of('vlan-raw-device');
+  const [, ofName, ofTag] = /^(.+)\.0*(\d+)$/.exec(name) ?? [];
+  const tag = of('vlan-id') ?? ofTag ?? /^vlan0*(\d+)$/.exec(name)?.[1];
+  const under = parent ?? ofName;
+  return under === undefined || tag === undefined
+    ? undefined
+    : { kind: 'vlan', parent: under, tag: Number(tag), priority: undefined, removal };
+}
+
+const isOfDevice = /^(?:bond-(?:slaves|master|mode|primary)|slaves|bridge-.*|vlan-raw-device|vlan-id)$/;
+
+function furtherOfBond(options: readonly Said[], within: number): readonly NotCarried[] {
+  return options
+    .filter((option) => {
+      const name = optionOf(option);
+      return name.startsWith('bond-') && !isOfDevice.test(name) && !isUsualOfBond(name.slice(5), option.value);
+    })
+    .map((option) => lost(option, 'Holdfast has no field for it.', { within, toDo: 'Do without it.' }));
 }
 
 interface Mutable {
@@ -99,7 +141,8 @@ function stanzaInto(link: Mutable, stanza: Stanza, { nameServers, domains, notCa
         link.routes.push({ ...option, destination: destination === 'default' ? undefined : destination, gateway });
       else if (
         !/^(?:pre-down|down|post-down)\s+.*\bip\b.*\br(?:oute)?\s+del/.test(text) &&
-        !/^(?:bond|bridge|vlan)[_-]/.test(name)
+        !name.startsWith('bond-') &&
+        !isOfDevice.test(optionOf(option))
       )
         notCarried.push(
           lost(option, 'Holdfast has no field for it.', {

@@ -1,14 +1,22 @@
-/** Reads the .network files of networkd. */
+/** Reads the files of networkd, and those that netplan writes for it. */
 
 import type { NotCarried } from '../../engine/declare/proposal.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import { lastElement } from '../../lib/path.ts';
 import { words } from '../../lib/text.ts';
 import { type IniLine, iniOf } from '../ini.ts';
-import { type FoundLink, type FoundNetwork, type FoundRoute, lost, type Said } from './found-network.ts';
+import {
+  type FoundDevice,
+  type FoundLink,
+  type FoundNetwork,
+  type FoundRoute,
+  lost,
+  type Said,
+} from './found-network.ts';
+import { type Netdev, netdevOf } from './netdev-read.ts';
 
 /** Lines that make the interface a part of something that Holdfast does not take over while it runs. */
-const attaches = /^Network (?:Bond|Bridge|VLAN|VXLAN|MACVLAN|MACVTAP|IPVLAN|VRF|Tunnel|L2TP|Xfrm|BatmanAdvanced)$/;
+const attaches = /^Network (?:VXLAN|MACVLAN|MACVTAP|IPVLAN|VRF|Tunnel|L2TP|Xfrm|BatmanAdvanced)$/;
 
 /** Lines that mean what Holdfast writes too, or nothing once networkd has its file. */
 const usual: readonly { readonly names: RegExp; readonly values: RegExp }[] = [
@@ -30,58 +38,125 @@ const usual: readonly { readonly names: RegExp; readonly values: RegExp }[] = [
   { names: /^Route (?:Metric|GatewayOnLink)$/, values: /^/ },
 ];
 
+/** A .network file, and the links that it is for. */
+interface NetworkFile extends ReturnType<typeof sectionsOf> {
+  readonly file: string;
+  readonly names: readonly string[];
+}
+
 export function networkdNetwork(files: readonly (readonly [string, string])[], facts: Facts): FoundNetwork {
-  const links: FoundLink[] = [];
-  const nameServers: Said[] = [];
-  const domains: Said[] = [];
   const notCarried: NotCarried[] = [];
-  const taken = new Set<string>();
-  // For each link, networkd uses the first file that matches.
-  for (const [file, content] of files.toSorted(([a], [b]) => (lastElement(a) < lastElement(b) ? -1 : 1))) {
-    const lines = iniOf(file, content);
-    const whole = { file, line: 0, text: file };
+  const netdevs = new Map<string, Netdev>();
+  const networks: NetworkFile[] = [];
+  for (const [file, content] of inOrder(files))
     if (file.endsWith('.netdev')) {
-      notCarried.push(
-        lost(whole, 'Devices that networkd makes, such as VLANs, aggregates and bridges, are not read.', {
-          toDo: 'Nothing: it goes on making them. Create vlan or lagg to let Holdfast do it, after removing this file.',
-        }),
-      );
-      continue;
+      const device = netdevOf(file, content, notCarried);
+      if (device !== undefined) netdevs.set(device.name, device);
     }
+  const there = new Map<string, string | undefined>([
+    ...[...netdevs.keys()].map((name) => [name, undefined] as const),
+    ...facts.network.links.map(({ name, mac }) => [name, mac] as const),
+  ]);
+  // For each link, networkd uses the first file that matches.
+  const free = new Set([...there.keys()].filter((name) => name !== 'lo'));
+  for (const [file, content] of inOrder(files)) {
+    if (file.endsWith('.netdev')) continue;
+    const whole = { file, line: 0, text: file };
     if (!file.endsWith('.network')) {
       notCarried.push(lost(whole, 'It is no .network file.', { toDo: 'Nothing: it stays as it is.' }));
       continue;
     }
-    const match = lines.filter(({ section }) => section === 'Match');
-    const names = match.filter(({ name }) => name === 'Name').flatMap(({ value }) => words(value));
-    const matched = facts.network.links.filter(
-      ({ name }) => name !== 'lo' && !taken.has(name) && names.some((pattern) => globOf(pattern).test(name)),
-    );
-    if (
-      match.some(({ name }) => name !== 'Name') ||
-      names.some((name) => name.startsWith('!')) ||
-      matched.length === 0
-    ) {
+    const lines = iniOf(file, content);
+    const names = matching(
+      lines.filter(({ section }) => section === 'Match'),
+      there,
+    )?.filter((name) => free.has(name));
+    if (names === undefined || names.length === 0) {
       const reason =
-        matched.length === 0 && names.length > 0
-          ? 'It matches no interface of this machine.'
-          : 'It matches interfaces by something else than their names.';
+        names === undefined
+          ? 'It matches interfaces by something else than their names and hardware addresses.'
+          : 'It matches no interface of this machine.';
       notCarried.push(lost(whole, reason, { toDo: 'Create the record of the interface that it is for.' }));
       continue;
     }
+    for (const name of names) free.delete(name);
     const parts = Map.groupBy(
       lines.filter(({ section }) => section !== 'Match'),
       ({ part }) => part,
     );
-    const read = sectionsOf([...parts.values()], notCarried);
-    nameServers.push(...read.nameServers);
-    domains.push(...read.domains);
-    for (const { name } of matched) {
-      taken.add(name);
-      links.push({ file, line: 1, text: file, program: 'networkd', name, ...read });
-    }
+    networks.push({ file, names, ...sectionsOf([...parts.values()], notCarried) });
   }
-  return { links, nameServers, domains, notCarried };
+  const described = networks.flatMap(({ names, ...rest }) => names.map((name) => ({ name, ...rest })));
+  const deviceOf = (name: string) => foundDevice(netdevs.get(name), described);
+  return {
+    links: [
+      ...described.map(({ name, file, options, master, ...read }): FoundLink => {
+        const all = [...(netdevs.get(name)?.options ?? []), ...options];
+        const isPartOfOther = master !== undefined && !netdevs.has(master.name);
+        const refusal = read.refusal ?? (isPartOfOther ? `The interface is part of ${master.name}.` : undefined);
+        return { ...read, name, options: all, ...originOf(file), device: deviceOf(name), refusal };
+      }),
+      ...[...netdevs.values()]
+        .filter(({ name }) => !described.some((one) => one.name === name))
+        .map(({ name, file, options }): FoundLink => {
+          return { ...sectionsOf([], []), name, options, ipv6auto: false, ...originOf(file), device: deviceOf(name) };
+        }),
+    ],
+    nameServers: networks.flatMap((one) => one.nameServers),
+    domains: networks.flatMap((one) => one.domains),
+    notCarried,
+  };
+}
+
+/** By the names of the files, whatever their folders. */
+const inOrder = (files: readonly (readonly [string, string])[]) =>
+  files.toSorted(([a], [b]) => (lastElement(a) < lastElement(b) ? -1 : 1));
+
+const isOfNetplan = (file: string) => lastElement(file).includes('-netplan-');
+
+const originOf = (file: string) => ({
+  ...{ file, line: 1, text: file },
+  program: isOfNetplan(file) ? ('netplan' as const) : ('networkd' as const),
+});
+
+/** The links that match, by name and hardware address; undefined if it takes something else to say. */
+function matching(
+  match: readonly IniLine[],
+  there: ReadonlyMap<string, string | undefined>,
+): readonly string[] | undefined {
+  if (match.length === 0) return undefined;
+  let names = [...there.keys()];
+  for (const { name, value } of match) {
+    const given = words(value.toLowerCase());
+    if (name === 'Name') {
+      const patterns = words(value);
+      if (patterns.some((pattern) => pattern.startsWith('!'))) return undefined;
+      names = names.filter((one) => patterns.some((pattern) => globOf(pattern).test(one)));
+    } else if (name === 'MACAddress' || name === 'PermanentMACAddress')
+      names = names.filter((one) => given.includes(there.get(one) ?? ''));
+    else return undefined;
+  }
+  return names;
+}
+
+type Described = Pick<NetworkFile, 'master' | 'vlans'> & { readonly name: string };
+
+/** A device with what the files of the links say that are attached to it, or that it is attached to. */
+function foundDevice(netdev: Netdev | undefined, links: readonly Described[]): FoundDevice | undefined {
+  if (netdev === undefined) return undefined;
+  const { file, name, kind, tag, priority, mode } = netdev;
+  const end = `rm ${file} && ip link delete ${name}`;
+  const removal = isOfNetplan(file) ? `remove ${name} from the files in /etc/netplan, ${end}` : end;
+  if (kind === 'vlan') {
+    const parent = links.find(({ vlans }) => vlans.includes(name))?.name ?? '';
+    return { kind, parent, tag, priority, removal };
+  }
+  const parts = links.filter(({ master }) => master?.name === name);
+  const members = [
+    ...parts.filter(({ master }) => master?.isPreferred === true),
+    ...parts.filter(({ master }) => master?.isPreferred !== true),
+  ].map((link) => link.name);
+  return kind === 'bond' ? { kind, mode, members, removal } : { kind: 'bridge', members, removal };
 }
 
 /** A pattern of shells, of which people use the star. */
@@ -101,6 +176,10 @@ function sectionsOf(parts: readonly (readonly IniLine[])[], notCarried: NotCarri
   const domains: Said[] = [];
   // networkd accepts router advertisements unless a file says otherwise.
   const is = { dhcp: false, ipv6auto: true };
+  const vlans: string[] = [];
+  // A part of an aggregate has no addresses of its own.
+  const isPart = parts.flat().some(({ section, name }) => section === 'Network' && /^(?:Bond|Bridge)$/.test(name));
+  let master: { readonly name: string; readonly isPreferred: boolean } | undefined;
   let refusal: string | undefined;
   for (const lines of parts) {
     const of = (name: string) => lines.find((line) => line.name === name);
@@ -128,11 +207,15 @@ function sectionsOf(parts: readonly (readonly IniLine[])[], notCarried: NotCarri
         routes.push({ ...line, destination: isDefault ? undefined : destination, gateway: value });
       } else if (place === 'Link MTUBytes' && /^\d+$/.test(value)) options.push(`mtu ${value}`);
       else if (place === 'Link MACAddress') options.push(`ether ${value.toLowerCase()}`);
+      else if (place === 'Network VLAN') vlans.push(...words(value));
+      else if (place === 'Network Bond' || place === 'Network Bridge')
+        master = { name: value, isPreferred: /^(?:yes|true|1|on)$/i.test(of('PrimarySlave')?.value ?? 'no') };
+      else if (place === 'Network PrimarySlave' || (isPart && place === 'Network LinkLocalAddressing')) continue;
       else if (attaches.test(place)) refusal = `The interface is part of another device (${line.text}).`;
       else if (place === 'Route Destination' && of('Gateway') !== undefined) continue;
       else if (!usual.some(({ names, values }) => names.test(place) && values.test(value)))
         notCarried.push(lost(line, 'Holdfast has no field for it.', { within: 1, toDo: 'Do without it.' }));
     }
   }
-  return { addresses, options, routes, nameServers, domains, refusal, ...is };
+  return { addresses, options, routes, nameServers, domains, vlans, master, refusal, ...is };
 }
