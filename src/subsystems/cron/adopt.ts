@@ -43,7 +43,7 @@ export const cronAdoption: Adoption = {
               cron_stderr: false,
             },
           });
-          lose('cron runs this line as long as it is there.', 'Remove it when the file has been applied.');
+          lose('cron runs this line as long as it is there.', 'Remove it right before the file is applied, or it runs twice.');
         }
       }
     }
