@@ -1,8 +1,8 @@
 /** A Debian that serves by hand-made files is taken over while clients copy, and given back. */
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ConnectedClient } from '../support/lab/connected-client.ts';
 import { initiatorAt } from '../support/lab/initiator.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { lastingClient, runClient } from '../support/lab/network.ts';
@@ -57,32 +57,6 @@ let password = 'her secret';
 const files = '/etc/samba/smb.conf /etc/exports /etc/rsyncd.conf /etc/rtslib-fb-target/saveconfig.json';
 const picture = `stat -c '%n %a %U:%G' ${files}; sha256sum ${files}; for unit in smbd nfs-server rsync rtslib-fb-targetctl nmbd; do echo "$unit $(systemctl is-active $unit) $(systemctl is-enabled $unit)"; done`;
 
-/** smbclient with one connection, which gets commands by standard input. */
-class ConnectedClient {
-  readonly #process: ChildProcessWithoutNullStreams;
-  #said = '';
-
-  constructor(address: string) {
-    this.#process = spawn('stdbuf', ['-oL', 'smbclient', `//${address}/projects`, '-U', 'anna%her secret'], {
-      env: { ...process.env, LC_ALL: 'C.UTF-8' },
-    });
-    for (const stream of [this.#process.stdout, this.#process.stderr])
-      stream.on('data', (part: Buffer) => (this.#said += part.toString('utf8')));
-  }
-
-  /** Copies a file from the share over the connection that it has. */
-  async copies(): Promise<void> {
-    const from = this.#said.length;
-    this.#process.stdin.write('get films /dev/null\n');
-    await eventually(60, async () => assert.match(this.#said.slice(from), /getting file/, this.#said));
-    assert.doesNotMatch(this.#said, /NT_STATUS|disconnect/i);
-  }
-
-  close(): void {
-    this.#process.kill();
-  }
-}
-
 const smb = (command: string) =>
   runClient(['smbclient', `//${nas.machine.address}/projects`, '-U', `anna%${password}`, '-c', command]);
 const nfs = (file: string): readonly [string, ...string[]] => [
@@ -115,8 +89,8 @@ before(async () => {
     async before(machine) {
       await machine.run(`SMB_CONF='${smbConf}'\n${handMade}`, { seconds: 300 });
       earlier = await machine.run(picture);
-      client = new ConnectedClient(machine.address);
-      await client.copies();
+      client = new ConnectedClient(`//${machine.address}/projects`, 'anna%her secret');
+      await client.copies('films');
     },
   });
   await eventually(60, isServed);
@@ -143,7 +117,7 @@ test('the proposed file has everything, and nothing was changed', async () => {
   ])
     assert.match(text, line);
   assert.equal(await nas.machine.run(picture), earlier);
-  await client.copies();
+  await client.copies('films');
 });
 
 test('while clients copy, applying the file takes over; none of them has an error, and nothing is left to do', async () => {
@@ -155,7 +129,7 @@ test('while clients copy, applying the file takes over; none of them has an erro
   const failures: string[] = [];
   const copying = (async () => {
     while (!isOver) {
-      await client.copies().catch((error) => failures.push(String(error)));
+      await client.copies('films').catch((error) => failures.push(String(error)));
       await pause(50);
     }
   })();

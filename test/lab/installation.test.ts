@@ -1,8 +1,8 @@
 /** Holdfast is installed on a machine that already serves clients, and removed again (issue 17, item 7). */
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { isObject } from '../../src/lib/json.ts';
+import { ConnectedClient } from '../support/lab/connected-client.ts';
 import type { Machine } from '../support/lab/machine.ts';
 import { eventually, installPackage, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
@@ -34,38 +34,6 @@ const picture = `
   sha256sum /etc/samba/smb.conf /etc/exports /etc/snmp/snmpd.conf /etc/chrony/chrony.conf /etc/chrony/sources.d/office.sources /etc/ssh/sshd_config.d/office.conf /etc/motd
   for unit in smbd nfs-server snmpd chrony ssh nmbd; do echo "$unit $(systemctl is-active $unit) $(systemctl is-enabled $unit) $(systemctl show -P ExecMainStartTimestampMonotonic $unit)"; done`;
 
-/** smbclient with one connection, which gets commands by standard input. */
-class ConnectedClient {
-  readonly #process: ChildProcessWithoutNullStreams;
-  #said = '';
-
-  constructor(address: string) {
-    this.#process = spawn('stdbuf', ['-oL', 'smbclient', `//${address}/projects`, '-U', 'anna%her secret'], {
-      env: { ...process.env, LC_ALL: 'C.UTF-8' },
-    });
-    for (const stream of [this.#process.stdout, this.#process.stderr])
-      stream.on('data', (part: Buffer) => (this.#said += part.toString('utf8')));
-  }
-
-  /** Writes a file and reads it back, over the existing connection. */
-  async writesAndReads(name: string): Promise<void> {
-    await this.#does(`put /etc/hostname ${name}`, /putting file/);
-    await this.#does(`get ${name} /dev/null`, /getting file/);
-    assert.doesNotMatch(this.#said, /NT_STATUS|disconnect/i);
-  }
-
-  /** Sends one command at a time: smbclient waits for new input even if it has already read another command. */
-  async #does(command: string, outcome: RegExp): Promise<void> {
-    const from = this.#said.length;
-    this.#process.stdin.write(`${command}\n`);
-    await eventually(60, async () => assert.match(this.#said.slice(from), outcome, this.#said));
-  }
-
-  close(): void {
-    this.#process.kill();
-  }
-}
-
 const smb = (machine: Machine, command: string) =>
   runClient(['smbclient', `//${machine.address}/projects`, '-U', 'anna%her secret', '-c', command]);
 const nfs = (machine: Machine, path: string) =>
@@ -89,7 +57,7 @@ before(async () => {
         `SMB_CONF='${smbConf}'\n${handMade}\necho from the machine >/srv/projects/hello; chmod 644 /srv/projects/hello`,
       );
       await eventually(60, () => isServed(machine));
-      client = new ConnectedClient(machine.address);
+      client = new ConnectedClient(`//${machine.address}/projects`, 'anna%her secret');
       await client.writesAndReads('before');
       earlier = await machine.run(picture);
     },
