@@ -98,6 +98,9 @@ const needsOf: Readonly<Record<TierName, readonly string[]>> = {
 /** Test files on this machine itself, which need a program of Debian instead of the test machine. */
 const scraped = /^test\/lab\/prometheus\./;
 
+/** Test files that drive the test machine by a browser. */
+const browsed = /^test\/lab\/console\./;
+
 /** Test files that start programs of the project as processes, with the bundle of them. */
 const startPrograms = /^test\/(crash\/|e2e\/notices\.)/;
 
@@ -132,6 +135,7 @@ const preparations: readonly Preparation[] = [
     seconds: 45,
     limit: 600,
   },
+  { name: 'browser', command: ['lab/browser'], needs: [], seconds: 30, limit: 300 },
   { name: 'prometheus', command: ['lab/prometheus'], needs: [], seconds: 10, limit: 300 },
   { name: 'pc image', command: ['lab/build', 'pc'], needs: ['image'], seconds: 30, limit: 2700 },
 ];
@@ -174,8 +178,12 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
       environment: isEnclosed
         ? {}
         : { TMPDIR: scratch, HOLDFAST_TEST_RUN: scratch, ...(isBundled && { HOLDFAST_TEST_BUNDLE: 'yes' }) },
-      needs: scraped.test(file) ? ['prometheus'] : isBundled ? ['bundle'] : needsOf[tier],
-      load: loads[tier],
+      needs: scraped.test(file)
+        ? ['prometheus']
+        : isBundled
+          ? ['bundle']
+          : [...needsOf[tier], ...(browsed.test(file) ? ['browser'] : [])],
+      load: browsed.test(file) ? loads.browser : loads[tier],
       seconds: durations.get(file) ?? unknownSeconds[tier],
       limit: limits[tier],
       isTest: true,

@@ -1,4 +1,4 @@
-/** The console in a browser: Debian's Chromium, which lab/browser unpacks, against a virtual appliance. */
+/** The console in a browser: Debian's Chromium, which lab/browser unpacks, against a virtual appliance or a machine. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,15 +10,52 @@ import { type Appliance, type ApplianceOptions, appliance, rootPassword } from '
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-export interface Visited extends AsyncDisposable {
-  readonly box: Appliance;
-  readonly files: ConsoleFiles;
+/** A browser and its windows. */
+export interface Windows extends AsyncDisposable {
   /** A window that has opened the console, before the sign-in. */
   open(options?: BrowserContextOptions): Promise<Page>;
-  /** A window in which root is signed in. */
-  signedIn(options?: BrowserContextOptions): Promise<Page>;
   /** What went wrong in a window: errors of scripts, and requests to elsewhere. */
   readonly mishaps: readonly string[];
+}
+
+export interface Visited extends Windows {
+  readonly box: Appliance;
+  readonly files: ConsoleFiles;
+  /** A window in which root is signed in. */
+  signedIn(options?: BrowserContextOptions): Promise<Page>;
+}
+
+/** Starts a browser, with further `options` of Chromium, whose windows open the console at an address. */
+export async function browserAt(url: string, options: readonly string[] = []): Promise<Windows> {
+  const { status, stdout } = spawnSync(`${root}/lab/browser`, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status !== 0) throw new Error(stdout);
+  const browser: Browser = await chromium.launch({
+    executablePath: stdout.trim(),
+    args: ['--no-sandbox', ...options],
+  });
+  const mishaps: string[] = [];
+  return {
+    mishaps,
+    async open(windowOptions = {}) {
+      const context = await browser.newContext({
+        ...{ viewport: { width: 1280, height: 800 }, locale: 'en-GB' },
+        ...windowOptions,
+      });
+      const page = await context.newPage();
+      page.setDefaultTimeout(15_000);
+      page.on('pageerror', (error) => void mishaps.push(error.message));
+      page.on('request', (request) => {
+        if (new URL(request.url()).hostname !== new URL(url).hostname && !request.url().startsWith('data:'))
+          mishaps.push(request.url());
+      });
+      await page.goto(url);
+      return page;
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
 }
 
 /**
@@ -37,37 +74,18 @@ export async function visited(
     ...(folder !== undefined && { folder }),
     ...(measured !== undefined && { folder: measured, keepsHistory: true }),
   });
-  const { api } = box;
   if (folder === undefined) await furnish(box);
-  const { status, stdout } = spawnSync(`${root}/lab/browser`, {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (status !== 0) throw new Error(stdout);
-  const browser: Browser = await chromium.launch({ executablePath: stdout.trim(), args: ['--no-sandbox'] });
-  const mishaps: string[] = [];
-  const open = async (options: BrowserContextOptions = {}) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', ...options });
-    const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    page.on('pageerror', (error) => void mishaps.push(error.message));
-    page.on('request', (request) => {
-      if (new URL(request.url()).hostname !== new URL(api.url).hostname && !request.url().startsWith('data:'))
-        mishaps.push(request.url());
-    });
-    await page.goto(`${api.url}/`);
-    return page;
-  };
+  const windows = await browserAt(`${box.api.url}/`);
   return {
-    ...{ box, files, mishaps, open },
+    ...{ box, files, ...windows },
     async signedIn(options) {
-      const page = await open(options);
+      const page = await windows.open(options);
       await signIn(page, rootPassword);
       await page.getByRole('navigation').waitFor();
       return page;
     },
     async [Symbol.asyncDispose]() {
-      await browser.close();
+      await windows[Symbol.asyncDispose]();
       await box[Symbol.asyncDispose]();
     },
   };
