@@ -1,6 +1,6 @@
 /** The texts of the console are in its catalogue. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -12,6 +12,19 @@ const source = fileURLToPath(new URL('../../src/console', import.meta.url));
 test('no text that people read stands outside the catalogue', () => {
   // Requests and commands are what programs read.
   assert.deepEqual(looseTexts(source, /^texts\/|^parts\/asking\.ts$|^base\/client\.ts$/), []);
+});
+
+test('no text is told from another by a number at the end of its name', () => {
+  const named = globSync('texts/**/*.ts', { cwd: source }).flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(/^export const (\w+)/gm)].map(
+      ([, name]) => `${file} ${name}`,
+    ),
+  );
+  assert.ok(named.length > 500);
+  assert.deepEqual(
+    named.filter((one) => /\d$/.test(one)),
+    [],
+  );
 });
 
 test('text is found in elements, attributes and expressions, and what programs read is not', () => {

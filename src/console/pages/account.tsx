@@ -7,16 +7,18 @@ import { refusalOf } from '../base/problem.ts';
 import { link } from '../base/route.ts';
 import { person, recognise } from '../base/session.ts';
 import { Card, Scroller, Waiting } from '../parts/common.tsx';
+import { TextField } from '../parts/labelled.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import * as t from '../texts/pages/account.ts';
 
 /** The own account: its password, its second factor, and where it is signed in. */
 export default function AccountPage() {
   return (
     <>
-      <div class="row top">
-        <h1>{person.value?.name}</h1>
-        <span class="soft">{person.value?.isAdministrator === true ? t.mayDoEverything : t.hasLimitedRights}</span>
-      </div>
+      <PageHead
+        title={person.value?.name}
+        about={person.value?.isAdministrator === true ? t.mayDoEverything : t.hasLimitedRights}
+      />
       <div class="cards three">
         <Card title={t.password}>
           <p class="soft">{t.thePasswordIsThatOfThe}</p>
@@ -100,17 +102,14 @@ function Factor() {
             void (has ? remove() : confirm());
           }}
         >
-          <div class="field">
-            <label for="code">{t.codeOfTheProgram}</label>
-            <input
-              id="code"
-              type="text"
-              inputMode="numeric"
-              autocomplete="one-time-code"
-              value={code.value}
-              onInput={(event) => (code.value = event.currentTarget.value)}
-            />
-          </div>
+          <TextField
+            id="code"
+            label={t.codeOfTheProgram}
+            isNumber
+            autocomplete="one-time-code"
+            value={code.value}
+            set={(value) => (code.value = value)}
+          />
           <button type="submit" class={has ? 'danger' : 'primary'} disabled={code.value === ''}>
             {has ? t.removeTheSecondFactor : t.confirm}
           </button>

@@ -7,6 +7,7 @@ import { notify, undo } from '../base/notices.ts';
 import { refusalOf } from '../base/problem.ts';
 import { link, type Place } from '../base/route.ts';
 import { Card, Pill, Scroller, Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import * as t from '../texts/pages/activity.ts';
 
@@ -25,9 +26,7 @@ export default function ActivityPage({ place: { page, words } }: { place: Place 
   if (page === 'revision') return <RevisionPage number={Number(words.get('number'))} />;
   return (
     <>
-      <div class="row top">
-        <h1>{t.activity}</h1>
-      </div>
+      <PageHead title={t.activity} />
       <div class="cards">
         <Card title={t.jobs}>
           <Table
@@ -156,17 +155,20 @@ function RevisionPage({ number }: { number: number }) {
   const { title, actor, at, comment, revertible, changes } = revision.value;
   return (
     <>
-      <div class="row top">
-        <a href={link('activity')}>{t.activity}</a>
-        <h1>{title}</h1>
-        <span class="soft grow">
-          {t.changeBy(number, actor, exactly(at))}
-          {comment == null ? '' : ` · ${comment}`}
-        </span>
+      <PageHead
+        up={[link('activity'), t.activity]}
+        title={title}
+        about={
+          <>
+            {t.changeBy(number, actor, exactly(at))}
+            {comment == null ? '' : ` · ${comment}`}
+          </>
+        }
+      >
         <button type="button" class="primary" disabled={!revertible} onClick={() => void undo(number)}>
           {t.undo}
         </button>
-      </div>
+      </PageHead>
       {!revertible && <p class="soft">{t.itCannotBeTakenBackIt}</p>}
       <div class="cards">
         {changes.map(({ resource, id, what, fields }) => (

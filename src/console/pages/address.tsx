@@ -6,6 +6,8 @@ import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { asCommand } from '../parts/asking.ts';
 import { Pick, Waiting } from '../parts/common.tsx';
+import { TextField } from '../parts/labelled.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import * as t from '../texts/pages/address.ts';
 
@@ -49,11 +51,11 @@ function Change({ id, one, form }: ChangeProps) {
   const next = `${location.protocol}//${address.value}${location.port === '' ? '' : `:${location.port}`}/`;
   return (
     <>
-      <div class="row top">
-        <a href={back}>{t.network}</a>
-        <h1>{t.changeTheAddressOf(one.int_interface)}</h1>
-        <span class="soft">{one.ipv4_addresses.join(', ') || t.hasNoneNow}</span>
-      </div>
+      <PageHead
+        up={[back, t.network]}
+        title={t.changeTheAddressOf(one.int_interface)}
+        about={one.ipv4_addresses.join(', ') || t.hasNoneNow}
+      />
       <RequestForm
         asked={{
           method: 'PUT',
@@ -98,40 +100,22 @@ function Change({ id, one, form }: ChangeProps) {
             <p class="err">{problems['int_dhcp']?.join(' ')}</p>
             {!isDhcp.value && (
               <>
-                <div class="field beneath">
-                  <label for="address">{t.ipv4Address}</label>
-                  <input
-                    id="address"
-                    type="text"
-                    autocomplete="off"
-                    value={address.value}
-                    aria-describedby="address-problem"
-                    aria-invalid={problems['int_ipv4address'] !== undefined}
-                    onInput={(event) => (address.value = event.currentTarget.value)}
-                  />
-                  <p class="err" id="address-problem">
-                    {problems['int_ipv4address']?.join(' ')}
-                  </p>
-                </div>
-                <div class="field">
-                  <label for="mask">{t.lengthOfTheNetworkPrefix}</label>
-                  <input
-                    id="mask"
-                    type="text"
-                    inputMode="numeric"
-                    autocomplete="off"
-                    value={mask.value}
-                    aria-describedby="mask-help mask-problem"
-                    aria-invalid={problems['int_v4netmaskbit'] !== undefined}
-                    onInput={(event) => (mask.value = event.currentTarget.value)}
-                  />
-                  <p class="err" id="mask-problem">
-                    {problems['int_v4netmaskbit']?.join(' ')}
-                  </p>
-                  <p class="help" id="mask-help">
-                    {t.text24IsTheMask255255}
-                  </p>
-                </div>
+                <TextField
+                  id="address"
+                  label={t.ipv4Address}
+                  value={address.value}
+                  set={(value) => (address.value = value)}
+                  problems={problems['int_ipv4address']}
+                />
+                <TextField
+                  id="mask"
+                  label={t.lengthOfTheNetworkPrefix}
+                  value={mask.value}
+                  set={(value) => (mask.value = value)}
+                  isNumber
+                  problems={problems['int_v4netmaskbit']}
+                  help={t.anExampleOfAPrefix}
+                />
               </>
             )}
             <p class={isOwn ? 'warn' : 'help'}>

@@ -3,6 +3,7 @@ import { capital } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link, type Place } from '../base/route.ts';
 import { Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { plural } from '../texts/base/format.ts';
 import * as t from '../texts/pages/area.ts';
 
@@ -20,9 +21,7 @@ export default function AreaPage({ place: { entry } }: { place: Place }) {
   const made = makers[entry];
   return (
     <>
-      <div class="row top">
-        <h1>{title}</h1>
-        <span class="grow" />
+      <PageHead title={title}>
         {entry === 'system' && (
           <>
             <a class="btn" href={link('system', 'migrate')}>
@@ -38,7 +37,7 @@ export default function AreaPage({ place: { entry } }: { place: Place }) {
             {made[1]}
           </a>
         )}
-      </div>
+      </PageHead>
       <Resources entry={entry} />
     </>
   );

@@ -11,6 +11,7 @@ import { go, link, type Place } from '../base/route.ts';
 import { type Asked, addressIn, asCommand, openBody } from '../parts/asking.ts';
 import { Pill, Scroller, TypedName, Waiting } from '../parts/common.tsx';
 import { Fields } from '../parts/form.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { initialValues } from '../parts/values.ts';
@@ -117,12 +118,7 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
   const isReady = progress.value === '' && (!destroys || (typed.value === name && occupants.value !== undefined));
   return (
     <>
-      <div class="row top">
-        <h1>{title}</h1>
-        {destroys && <Pill state="bad">{t.destroys}</Pill>}
-        <span class="grow" />
-        <span class="soft">{command.title}</span>
-      </div>
+      <PageHead title={title} state={destroys && <Pill state="bad">{t.destroys}</Pill>} about={command.title} />
       <form
         class="cards sheet"
         onSubmit={(event) => {

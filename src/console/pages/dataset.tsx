@@ -3,8 +3,10 @@ import { bytes, shown } from '../base/format.ts';
 import type { Row } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { link, type Place } from '../base/route.ts';
-import { Card, Scroller, SpaceBar, Waiting } from '../parts/common.tsx';
+import { Card, SpaceBar, Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { RecordProblems } from '../parts/record-parts.tsx';
+import { Rows } from '../parts/rows.tsx';
 import { inheritable, originOf, partsOf, readSpace, type Space } from '../parts/space.ts';
 import { spaceLabel, Tree } from '../parts/tree.tsx';
 import * as t from '../texts/pages/dataset.ts';
@@ -28,20 +30,19 @@ export default function DatasetPage({ place: { words } }: { place: Place }) {
   const isRoot = name === pool;
   return (
     <div class="cards one">
-      <div class="row top">
-        <h1>
-          {name.split('/').map((part, index, all) => {
-            const path = all.slice(0, index + 1).join('/');
-            if (path === name) return part;
-            const address = index === 0 ? link('storage', 'pool', { name: pool }) : datasetLink(path);
-            return (
-              <span key={path}>
-                <a href={address}>{part}</a> /{' '}
-              </span>
-            );
-          })}
-        </h1>
-        <span class="soft grow">{own.mountpoint === '' ? t.notMounted : t.mountedAt(own.mountpoint)}</span>
+      <PageHead
+        title={name.split('/').map((part, index, all) => {
+          const path = all.slice(0, index + 1).join('/');
+          if (path === name) return part;
+          const address = index === 0 ? link('storage', 'pool', { name: pool }) : datasetLink(path);
+          return (
+            <span key={path}>
+              <a href={address}>{part}</a> /{' '}
+            </span>
+          );
+        })}
+        about={own.mountpoint === '' ? t.notMounted : t.mountedAt(own.mountpoint)}
+      >
         <a class="btn" href={link('storage', 'snapshots', { dataset: name })}>
           {t.snapshots}
         </a>
@@ -53,7 +54,7 @@ export default function DatasetPage({ place: { words } }: { place: Place }) {
         <a class="btn primary" href={link('storage', 'record', { of: 'storage/dataset', key: name })}>
           {t.changeDots}
         </a>
-      </div>
+      </PageHead>
       <RecordProblems about={`storage/dataset/${name}`} />
       <div class="cards two">
         <Properties {...{ name, records }} fields={form.value?.fields ?? []} />
@@ -104,49 +105,49 @@ interface PropertiesProps {
 }
 
 function Properties({ name, records, fields }: PropertiesProps) {
+  const rows = inheritable.map((property) => ({
+    property,
+    title: fields.find(({ wire }) => wire === property)?.title ?? property,
+    origin: originOf(name, property, records),
+    value: records.get(name)?.[property],
+  }));
   return (
     <Card title={t.properties} beside={<span class="soft">{t.itsOwnAndThoseOfThe}</span>}>
-      <Scroller label={t.propertiesOf(name)}>
-        <table>
-          <thead>
-            <tr>
-              <th>{t.property}</th>
-              <th>{t.value}</th>
-              <th>{t.from}</th>
-              <th>
-                <span class="unseen">{t.change}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {inheritable.map((property) => {
-              const field = fields.find(({ wire }) => wire === property);
-              const origin = originOf(name, property, records);
-              const title = field?.title ?? property;
-              const value = records.get(name)?.[property];
-              return (
-                <tr key={property}>
-                  <td>{title}</td>
-                  <td class={origin === 'here' ? 'what' : ''}>
-                    {property === 'recordsize' && typeof value === 'number' ? bytes(value) : shown(value, null)}
-                  </td>
-                  <td class={origin === 'here' ? '' : 'soft'}>
-                    {origin === 'here' ? t.setHere : origin === 'default' ? t.defaultIt : t.fromOfOrigin(origin)}
-                  </td>
-                  <td class="num">
-                    <a
-                      href={link('storage', 'record', { of: 'storage/dataset', key: name, field: property })}
-                      aria-label={t.changeOfTitle(title)}
-                    >
-                      {t.change}
-                    </a>
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </Scroller>
+      <Rows
+        label={t.propertiesOf(name)}
+        rows={rows}
+        keyOf={({ property }) => property}
+        columns={[
+          { title: t.property, cell: ({ title }) => title },
+          {
+            title: t.value,
+            cell: ({ property, origin, value }) => (
+              <span class={origin === 'here' ? 'what' : ''}>
+                {property === 'recordsize' && typeof value === 'number' ? bytes(value) : shown(value, null)}
+              </span>
+            ),
+          },
+          {
+            title: t.from,
+            cell: ({ origin }) => (
+              <span class={origin === 'here' ? '' : 'soft'}>
+                {origin === 'here' ? t.setHere : origin === 'default' ? t.defaultIt : t.fromOfOrigin(origin)}
+              </span>
+            ),
+          },
+          {
+            ...{ title: t.change, isAction: true },
+            cell: ({ property, title }) => (
+              <a
+                href={link('storage', 'record', { of: 'storage/dataset', key: name, field: property })}
+                aria-label={t.changeOfTitle(title)}
+              >
+                {t.change}
+              </a>
+            ),
+          },
+        ]}
+      />
     </Card>
   );
 }

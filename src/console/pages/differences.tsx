@@ -4,7 +4,9 @@ import { count } from '../base/format.ts';
 import { rowsIn, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
-import { Card, Pill, Scroller, type State, Waiting } from '../parts/common.tsx';
+import { Card, Pill, type State, Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { Rows } from '../parts/rows.tsx';
 import { kinds, partsOf } from '../parts/snapshot-files.ts';
 import * as t from '../texts/pages/differences.ts';
 
@@ -35,12 +37,12 @@ export default function DifferencesPage({ place: { words } }: { place: Place }) 
   const { differences = [], complete = true } = found.value ?? {};
   return (
     <>
-      <div class="row top">
-        <a href={link('storage', 'snapshots', { dataset })}>{t.snapshots}</a>
-        <h1>{t.whatChangedSince(name)}</h1>
-        <span class="soft grow" role="status">
-          {found.value !== undefined && `${complete ? '' : t.moreThan}${count(differences.length, t.difference)}`}
-        </span>
+      <PageHead
+        up={[link('storage', 'snapshots', { dataset }), t.snapshots]}
+        title={t.whatChangedSince(name)}
+        about={found.value !== undefined && `${complete ? '' : t.moreThan}${count(differences.length, t.difference)}`}
+        isStatus
+      >
         <label for="later">{t.until}</label>
         <select
           id="later"
@@ -55,56 +57,49 @@ export default function DifferencesPage({ place: { words } }: { place: Place }) 
             </option>
           ))}
         </select>
-      </div>
+      </PageHead>
       <Card title={dataset} beside={<a href={link('storage', 'files', { snapshot: from })}>{t.allFilesOf(name)}</a>}>
         {found.value === undefined ? (
           <Waiting refused={found.refused} what={t.theDifferences} />
         ) : differences.length === 0 ? (
           <p class="empty soft">{t.nothingHasChanged}</p>
         ) : (
-          <Scroller label={t.differences}>
-            <table>
-              <thead>
-                <tr>
-                  <th>{t.change}</th>
-                  <th>{t.path}</th>
-                  <th>{t.kind}</th>
-                  <th>
-                    <span class="unseen">{t.restore}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {differences.slice(0, mostShown).map(({ change, kind, path, to: moved }) => {
-                  const [state, title] = changes[change];
-                  return (
-                    <tr key={`${change} ${path}`}>
-                      <td>
-                        <Pill state={state}>{title}</Pill>
-                      </td>
-                      <td class="wrap">{moved === null ? path || t.itsOwnFolder : `${path} → ${moved}`}</td>
-                      <td class="soft">{kinds[kind]}</td>
-                      <td class="num">
-                        {path !== '' && (change === 'removed' || (change === 'changed' && kind !== 'folder')) && (
-                          <a
-                            href={link('storage', 'restore-file', { snapshot: from, path, kind })}
-                            aria-label={t.restoreOfPath(path)}
-                          >
-                            {t.restoreDots}
-                          </a>
-                        )}
-                      </td>
-                    </tr>
-                  );
-                })}
-              </tbody>
-            </table>
+          <>
+            <Rows
+              label={t.differences}
+              rows={differences.slice(0, mostShown)}
+              keyOf={({ change, path }) => `${change} ${path}`}
+              columns={[
+                {
+                  title: t.change,
+                  cell: ({ change }) => <Pill state={changes[change][0]}>{changes[change][1]}</Pill>,
+                },
+                {
+                  ...{ title: t.path, isLong: true },
+                  cell: ({ path, to: moved }) => (moved === null ? path || t.itsOwnFolder : `${path} → ${moved}`),
+                },
+                { title: t.kind, isSoft: true, cell: ({ kind }) => kinds[kind] },
+                {
+                  ...{ title: t.restore, isAction: true },
+                  cell: ({ change, kind, path }) =>
+                    path !== '' &&
+                    (change === 'removed' || (change === 'changed' && kind !== 'folder')) && (
+                      <a
+                        href={link('storage', 'restore-file', { snapshot: from, path, kind })}
+                        aria-label={t.restoreOfPath(path)}
+                      >
+                        {t.restoreDots}
+                      </a>
+                    ),
+                },
+              ]}
+            />
             {differences.length > mostShown && (
               <p class="help">
                 {t.areNotShownCompareWithAn(count(differences.length - mostShown, t.furtherDifference))}
               </p>
             )}
-          </Scroller>
+          </>
         )}
       </Card>
     </>

@@ -3,7 +3,9 @@ import { now } from '../base/contact.ts';
 import { bytes, when } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link, type Place } from '../base/route.ts';
-import { Card, Scroller, Waiting } from '../parts/common.tsx';
+import { Card, Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { Rows } from '../parts/rows.tsx';
 import { join, kinds, mountpointOf, nameOf, partsOf } from '../parts/snapshot-files.ts';
 import * as t from '../texts/pages/files.ts';
 
@@ -22,10 +24,11 @@ export default function FilesPage({ place: { words } }: { place: Place }) {
   const here = (to: string) => link('storage', 'files', { snapshot, path: to });
   return (
     <>
-      <div class="row top">
-        <a href={link('storage', 'snapshots', { dataset })}>{t.snapshots}</a>
-        <h1>{t.filesOf(name)}</h1>
-        <span class="soft grow">{t.ofIt(dataset)}</span>
+      <PageHead
+        up={[link('storage', 'snapshots', { dataset }), t.snapshots]}
+        title={t.filesOf(name)}
+        about={t.ofIt(dataset)}
+      >
         <a class="btn" href={link('storage', 'differences', { from: snapshot })}>
           {t.compareDots}
         </a>
@@ -34,7 +37,7 @@ export default function FilesPage({ place: { words } }: { place: Place }) {
             {t.restoreThisFolder}
           </a>
         )}
-      </div>
+      </PageHead>
       <Card
         title={parts.at(-1) ?? dataset}
         beside={
@@ -59,45 +62,38 @@ export default function FilesPage({ place: { words } }: { place: Place }) {
         ) : files.value.length === 0 ? (
           <p class="empty soft">{t.thereIsNothingInThisFolder}</p>
         ) : (
-          <Scroller label={t.files}>
-            <table>
-              <thead>
-                <tr>
-                  <th>{t.name}</th>
-                  <th>{t.kind}</th>
-                  <th class="num">{t.size}</th>
-                  <th>{t.changed}</th>
-                  <th>{t.owner}</th>
-                  <th>
-                    <span class="unseen">{t.restore}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {files.value.map((one) => {
+          <Rows
+            label={t.files}
+            rows={files.value}
+            keyOf={(one) => one.path}
+            columns={[
+              {
+                title: t.name,
+                cell: (one) => {
                   const own = nameOf(one.path);
-                  const below = join(path, own);
+                  return one.kind === 'folder' ? <a href={here(join(path, own))}>{own}</a> : own;
+                },
+              },
+              { title: t.kind, isSoft: true, cell: (one) => kinds[one.kind] },
+              { title: t.size, isNumber: true, cell: (one) => (one.kind === 'file' ? bytes(one.size) : '') },
+              { title: t.changed, cell: (one) => when(one.modified, now.value) },
+              { title: t.owner, cell: (one) => one.owner ?? one.uid },
+              {
+                ...{ title: t.restore, isAction: true },
+                cell: (one) => {
+                  const own = nameOf(one.path);
                   return (
-                    <tr key={own}>
-                      <td>{one.kind === 'folder' ? <a href={here(below)}>{own}</a> : own}</td>
-                      <td class="soft">{kinds[one.kind]}</td>
-                      <td class="num">{one.kind === 'file' ? bytes(one.size) : ''}</td>
-                      <td>{when(one.modified, now.value)}</td>
-                      <td>{one.owner ?? one.uid}</td>
-                      <td class="num">
-                        <a
-                          href={link('storage', 'restore-file', { snapshot, path: below, kind: one.kind })}
-                          aria-label={t.restoreOfOwn(own)}
-                        >
-                          {t.restoreDots}
-                        </a>
-                      </td>
-                    </tr>
+                    <a
+                      href={link('storage', 'restore-file', { snapshot, path: join(path, own), kind: one.kind })}
+                      aria-label={t.restoreOfOwn(own)}
+                    >
+                      {t.restoreDots}
+                    </a>
                   );
-                })}
-              </tbody>
-            </table>
-          </Scroller>
+                },
+              },
+            ]}
+          />
         )}
       </Card>
     </>

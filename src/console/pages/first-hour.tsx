@@ -21,7 +21,9 @@ import {
   stages,
   topics,
 } from '../parts/first-hour.ts';
+import { SelectField, TextField } from '../parts/labelled.tsx';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { initialValues } from '../parts/values.ts';
 import * as t from '../texts/pages/first-hour.ts';
@@ -66,10 +68,7 @@ function Walk({ now, step }: { now: FirstHour; step: StageName }) {
   };
   return (
     <>
-      <div class="row top">
-        <h1>{t.theFirstHour}</h1>
-        <span class="soft grow">{t.fromAnEmptyMachineToA}</span>
-      </div>
+      <PageHead title={t.theFirstHour} about={t.fromAnEmptyMachineToA} />
       <ol class="stages" aria-label={t.steps}>
         {stages.map(({ name, title }) => (
           <li key={name} aria-current={name === step ? 'step' : undefined} class={isDone(name, now) ? 'done' : ''}>
@@ -179,21 +178,15 @@ function Password({ now, next, skip }: StepProps) {
             {...{ problems }}
             set={(_, value) => (password.value = String(value ?? ''))}
           />
-          <div class="field">
-            <label for="repeated">{t.theSameAgain}</label>
-            <input
-              id="repeated"
-              type="password"
-              autocomplete="new-password"
-              aria-describedby="repeated-problem"
-              aria-invalid={differs}
-              class={differs ? 'wrong' : ''}
-              onInput={(event) => (repeated.value = event.currentTarget.value)}
-            />
-            <p class="err" id="repeated-problem">
-              {differs ? t.thisDiffersFromThePasswordAbove : ''}
-            </p>
-          </div>
+          <TextField
+            id="repeated"
+            label={t.theSameAgain}
+            type="password"
+            autocomplete="new-password"
+            value={repeated.value}
+            set={(value) => (repeated.value = value)}
+            problems={differs ? [t.thisDiffersFromThePasswordAbove] : []}
+          />
         </>
       )}
     </RequestForm>
@@ -390,23 +383,18 @@ function ShareForm({ now, next, skip, protocol, share, service, permission }: Sh
             values={{ ...initialValues(share.fields, undefined), ...body }}
             {...{ wires, problems, set }}
           />
-          <div class="field">
-            <label for="owner">{t.whoMayWriteInTheFolder}</label>
-            <select
-              id="owner"
-              aria-describedby="owner-help"
-              value={owner.value}
-              onChange={(event) => (owner.value = event.currentTarget.value)}
-            >
-              <option value="">{t.leaveItsOwnerAsItIs}</option>
-              {now.accounts.map(({ name }) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-            <p class="help" id="owner-help">
-              {t.theFolderAndEverythingInIt}
-            </p>
-          </div>
+          <SelectField
+            id="owner"
+            label={t.whoMayWriteInTheFolder}
+            value={owner.value}
+            set={(value) => (owner.value = value)}
+            help={t.theFolderAndEverythingInIt}
+          >
+            <option value="">{t.leaveItsOwnerAsItIs}</option>
+            {now.accounts.map(({ name }) => (
+              <option key={name}>{name}</option>
+            ))}
+          </SelectField>
         </>
       )}
     </RequestForm>

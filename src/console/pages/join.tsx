@@ -6,6 +6,7 @@ import { go, link } from '../base/route.ts';
 import { asCommand, openBody } from '../parts/asking.ts';
 import { Card, Waiting } from '../parts/common.tsx';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import * as t from '../texts/pages/join.ts';
 
@@ -22,14 +23,15 @@ export default function JoinPage() {
   const { form, settings } = read.value;
   return (
     <>
-      <div class="row top">
-        <a href={link('accounts')}>{t.accountsAndDirectory}</a>
-        <h1>{t.joinADomain}</h1>
-        <span class="soft grow">{t.activeDirectoryItsAccountsAndGroups}</span>
+      <PageHead
+        up={[link('accounts'), t.accountsAndDirectory]}
+        title={t.joinADomain}
+        about={t.activeDirectoryItsAccountsAndGroups}
+      >
         <a class="btn" href={link('accounts', 'record', { of: 'directoryservice/ldap' })}>
           {t.ldapInstead}
         </a>
-      </div>
+      </PageHead>
       {settings['ad_enable'] === true ? <Joined settings={settings} /> : <Join form={form} settings={settings} />}
     </>
   );

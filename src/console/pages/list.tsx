@@ -5,6 +5,7 @@ import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { useChoices } from '../parts/choices.ts';
 import { Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { plainSchema } from '../parts/values.ts';
 import { plural } from '../texts/base/format.ts';
@@ -35,9 +36,7 @@ function Records({ form }: { form: Form }) {
   const title = capital(plural(form.title));
   return (
     <>
-      <div class="row top">
-        <h1>{title}</h1>
-        <span class="soft grow">{form.description}</span>
+      <PageHead title={title} about={form.description}>
         {others.map(({ verb }) => (
           <a key={verb} class="btn" href={link(entry, 'command', { of: form.path, verb })}>
             {capital(verb.replaceAll('-', ' '))}…
@@ -55,7 +54,7 @@ function Records({ form }: { form: Form }) {
             {t.newIt(form.title)}
           </a>
         )}
-      </div>
+      </PageHead>
       <section class="card">
         {canList ? (
           <Table

@@ -5,9 +5,11 @@ import { count } from '../base/format.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
 import { go, link } from '../base/route.ts';
 import type { Asked } from '../parts/asking.ts';
-import { Card, Scroller } from '../parts/common.tsx';
+import { Card } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
+import { Rows } from '../parts/rows.tsx';
 import * as t from '../texts/pages/migrate.ts';
 
 type Migration = components['schemas']['Migration'];
@@ -38,10 +40,7 @@ export default function MigratePage() {
   };
   return (
     <>
-      <div class="row top">
-        <a href={link('system')}>{t.system}</a>
-        <h1>{t.moveFromAnOldAppliance}</h1>
-      </div>
+      <PageHead up={[link('system'), t.system]} title={t.moveFromAnOldAppliance} />
       <Card title={t.theConfigurationOfFreeNASOrTrueNAS}>
         <form
           onSubmit={(event) => {
@@ -183,27 +182,22 @@ function Proposal({ migration, text }: { migration: Migration; text: { value: st
 
 function Remarks({ left }: { left: readonly Left[] }) {
   return (
-    <Scroller label={t.whatIsNotCarried}>
-      <table>
-        <thead>
-          <tr>
-            <th>{t.where}</th>
-            <th>{t.why}</th>
-            <th>{t.whatToDo}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {left.map(({ table, row, column, record, reason, remedy }) => (
-            <tr key={`${table} ${row} ${column} ${reason}`}>
-              <td class="wrap">
-                {record === '' ? `${table} ${row}` : record} <span class="soft">{column}</span>
-              </td>
-              <td class="wrap">{reason}</td>
-              <td class="wrap">{remedy}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroller>
+    <Rows
+      label={t.whatIsNotCarried}
+      rows={left}
+      keyOf={({ table, row, column, reason }) => `${table} ${row} ${column} ${reason}`}
+      columns={[
+        {
+          ...{ title: t.where, isLong: true },
+          cell: ({ table, row, column, record }) => (
+            <>
+              {record === '' ? `${table} ${row}` : record} <span class="soft">{column}</span>
+            </>
+          ),
+        },
+        { title: t.why, isLong: true, cell: ({ reason }) => reason },
+        { title: t.whatToDo, isLong: true, cell: ({ remedy }) => remedy },
+      ]}
+    />
   );
 }

@@ -1,7 +1,9 @@
 import { client } from '../base/client.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
-import { Card, Pill, Scroller, type State, Waiting } from '../parts/common.tsx';
+import { Card, Pill, type State, Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { Rows } from '../parts/rows.tsx';
 import * as t from '../texts/pages/network.ts';
 import { Resources } from './area.tsx';
 
@@ -17,57 +19,55 @@ export default function NetworkPage() {
   );
   return (
     <>
-      <div class="row top">
-        <h1>{t.network}</h1>
-        <span class="grow" />
+      <PageHead title={t.network}>
         <a class="btn primary" href={link('network', 'record', { of: 'network/interface', new: '1' })}>
           {t.newInterface}
         </a>
-      </div>
+      </PageHead>
       <Card title={t.interfaces} beside={<span class="soft">{t.thoseThatHoldfastConfigures}</span>}>
         {found.value === undefined ? (
           <Waiting refused={found.refused} what={t.theInterfaces} />
         ) : found.value.length === 0 ? (
           <p class="empty soft">{t.holdfastConfiguresNoInterfaceYetThe}</p>
         ) : (
-          <Scroller label={t.interfaces}>
-            <table>
-              <thead>
-                <tr>
-                  <th>{t.interfaceIt}</th>
-                  <th>{t.link}</th>
-                  <th>{t.addresses}</th>
-                  <th>{t.givenBy}</th>
-                  <th>
-                    <span class="unseen">{t.change}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {found.value.map((one) => {
+          <Rows
+            label={t.interfaces}
+            rows={found.value}
+            keyOf={(one) => String(one.id)}
+            columns={[
+              {
+                title: t.interfaceIt,
+                cell: (one) => (
+                  <a href={link('network', 'record', { of: 'network/interface', key: String(one.id) })}>
+                    {one.int_interface}
+                  </a>
+                ),
+              },
+              {
+                title: t.link,
+                cell: (one) => {
                   const [state, title] = states[one.int_media_status] ?? ['off', t.notKnown];
-                  const key = String(one.id);
-                  return (
-                    <tr key={key}>
-                      <td>
-                        <a href={link('network', 'record', { of: 'network/interface', key })}>{one.int_interface}</a>
-                      </td>
-                      <td>
-                        <Pill state={state}>{title}</Pill>
-                      </td>
-                      <td>{[...one.ipv4_addresses, ...one.ipv6_addresses].join(', ') || '–'}</td>
-                      <td class="soft">{one.int_dhcp ? t.dhcp : one.int_ipv4address === '' ? '–' : t.thisRecord}</td>
-                      <td class="num">
-                        <a href={link('network', 'address', { key })}>
-                          {t.changeAddressDots(<span class="unseen">{t.ofIt(one.int_interface)}</span>)}
-                        </a>
-                      </td>
-                    </tr>
-                  );
-                })}
-              </tbody>
-            </table>
-          </Scroller>
+                  return <Pill state={state}>{title}</Pill>;
+                },
+              },
+              {
+                title: t.addresses,
+                cell: (one) => [...one.ipv4_addresses, ...one.ipv6_addresses].join(', ') || '–',
+              },
+              {
+                ...{ title: t.givenBy, isSoft: true },
+                cell: (one) => (one.int_dhcp ? t.dhcp : one.int_ipv4address === '' ? '–' : t.thisRecord),
+              },
+              {
+                ...{ title: t.change, isAction: true },
+                cell: (one) => (
+                  <a href={link('network', 'address', { key: String(one.id) })}>
+                    {t.changeAddressDots(<span class="unseen">{t.ofIt(one.int_interface)}</span>)}
+                  </a>
+                ),
+              },
+            ]}
+          />
         )}
       </Card>
       <div class="more">

@@ -5,7 +5,9 @@ import { useLive } from '../base/live.ts';
 import { go, link } from '../base/route.ts';
 import { type Asked, asCommand, asPlainCommand, openBody } from '../parts/asking.ts';
 import { Waiting } from '../parts/common.tsx';
+import { TextField } from '../parts/labelled.tsx';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import * as t from '../texts/pages/new-certificate.ts';
 
@@ -25,11 +27,11 @@ export default function NewCertificatePage() {
   if (form.value === undefined) return <Waiting refused={form.refused} what={t.theForm} />;
   return (
     <>
-      <div class="row top">
-        <a href={link('system', 'list', { of: path })}>{t.certificates}</a>
-        <h1>{t.newCertificate}</h1>
-        <span class="soft grow">{t.theConsoleHasOneOfIts}</span>
-      </div>
+      <PageHead
+        up={[link('system', 'list', { of: path }), t.certificates]}
+        title={t.newCertificate}
+        about={t.theConsoleHasOneOfIts}
+      />
       <fieldset class="picks three">
         <legend class="unseen">{t.whereItComesFrom}</legend>
         {ways.map((one) => (
@@ -59,24 +61,12 @@ function Public() {
   const asked: Asked = { method: 'POST', address: '/api/holdfast/v1/acme', body, etag: undefined };
   const names = listIn(draft['names']).map(textIn);
   const field = (id: 'name' | 'names' | 'contact', title: string, help: string, problems: readonly string[] = []) => (
-    <div class="field">
-      <label for={id}>{title}</label>
-      <input
-        id={id}
-        type="text"
-        autocomplete="off"
-        value={id === 'names' ? names.join(' ') : textIn(draft[id])}
-        aria-describedby={`${id}-problem ${id}-help`}
-        aria-invalid={problems.length > 0}
-        onInput={({ currentTarget: { value } }) => set(id, id === 'names' ? value.split(/\s/) : value)}
-      />
-      <p class="err" id={`${id}-problem`}>
-        {problems.join(' ')}
-      </p>
-      <p class="help" id={`${id}-help`}>
-        {help}
-      </p>
-    </div>
+    <TextField
+      {...{ id, problems, help }}
+      label={title}
+      value={id === 'names' ? names.join(' ') : textIn(draft[id])}
+      set={(value) => set(id, id === 'names' ? value.split(/\s/) : value)}
+    />
   );
   return (
     <RequestForm

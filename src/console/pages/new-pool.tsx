@@ -1,4 +1,5 @@
 import { go, link } from '../base/route.ts';
+import { PageHead } from '../parts/page-head.tsx';
 import { PoolMaker } from '../parts/pool-maker.tsx';
 import * as t from '../texts/pages/new-pool.ts';
 
@@ -6,12 +7,7 @@ import * as t from '../texts/pages/new-pool.ts';
 export default function NewPoolPage() {
   return (
     <>
-      <div class="row top">
-        <a href={link('storage')}>{t.storage}</a>
-        <h1>{t.newPool}</h1>
-        <span class="grow" />
-        <span class="soft">{t.draftNothingHasHappenedYet}</span>
-      </div>
+      <PageHead up={[link('storage'), t.storage]} title={t.newPool} about={t.draftNothingHasHappenedYet} />
       <PoolMaker done={(name) => go(link('storage', 'pool', { name }))} />
     </>
   );

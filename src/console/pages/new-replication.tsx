@@ -7,6 +7,7 @@ import { go, link } from '../base/route.ts';
 import { asCommand, openBody } from '../parts/asking.ts';
 import { Pick, Waiting } from '../parts/common.tsx';
 import { SomeFields, useDraft } from '../parts/made-form.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { initialValues } from '../parts/values.ts';
 import * as t from '../texts/pages/new-replication.ts';
@@ -40,11 +41,11 @@ function NewReplication({ form, publicKey }: { form: Form; publicKey: string }) 
   const back = link('protection', 'list', { of: path });
   return (
     <>
-      <div class="row top">
-        <a href={back}>{t.replicationTasks}</a>
-        <h1>{t.replicateToAnotherMachine}</h1>
-        <span class="soft grow">{t.everyNewSnapshotOfADataset}</span>
-      </div>
+      <PageHead
+        up={[back, t.replicationTasks]}
+        title={t.replicateToAnotherMachine}
+        about={t.everyNewSnapshotOfADataset}
+      />
       <RequestForm
         asked={{ method: 'POST', address: addressOf(path), body, etag: undefined }}
         shown={openBody(body, form.fields)}
@@ -82,7 +83,7 @@ function NewReplication({ form, publicKey }: { form: Form; publicKey: string }) 
               />
             </fieldset>
             {isToken ? (
-              <p class="help beneath">{t.onTheOtherMachineAToken(<code>{t.holdfastApiPOSTApiHoldfastV1}</code>)}</p>
+              <p class="help beneath">{t.onTheOtherMachineAToken(<code>{t.commandForAToken}</code>)}</p>
             ) : (
               <div class="beneath">
                 <p class="help">{t.thePublicKeyOfThisMachine}</p>

@@ -4,7 +4,9 @@ import { rowsIn, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asPlainCommand, transactions } from '../parts/asking.ts';
-import { Waiting } from '../parts/common.tsx';
+import { Pick, Waiting } from '../parts/common.tsx';
+import { SelectField, TextField } from '../parts/labelled.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { PathChoice } from '../parts/path-choice.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import * as t from '../texts/pages/new-share.ts';
@@ -104,12 +106,7 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
   const asked: Asked = { method: 'POST', address: transactions, body: { requests }, etag: undefined };
   return (
     <>
-      <div class="row top">
-        <a href={link('sharing')}>{t.sharing}</a>
-        <h1>{t.shareAFolder}</h1>
-        <span class="grow" />
-        <span class="soft">{t.draftNothingHasHappenedYet}</span>
-      </div>
+      <PageHead up={[link('sharing'), t.sharing]} title={t.shareAFolder} about={t.draftNothingHasHappenedYet} />
       <RequestForm
         {...{ asked }}
         shown={{ requests }}
@@ -132,44 +129,24 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
           const misnamed = [...new Set(['cifs_name', 'webdav_name'].flatMap((one) => problems[one] ?? []))];
           return (
             <>
-              <div class="field">
-                <label for="folder">{t.folder}</label>
-                <div class="row chosen">
-                  <input
-                    id="folder"
-                    type="text"
-                    autocomplete="off"
-                    placeholder={t.mnt}
-                    value={folder.value}
-                    aria-describedby="folder-problem folder-help"
-                    aria-invalid={wrong.length > 0}
-                    onInput={(event) => (folder.value = event.currentTarget.value)}
-                  />
-                  <PathChoice path={folder.value} of={t.folder} take={(chosen) => (folder.value = chosen)} />
-                </div>
-                <p class="err" id="folder-problem">
-                  {wrong.join(' ')}
-                </p>
-                <p class="help" id="folder-help">
-                  {t.aFolderThatIsNotThere}
-                </p>
-              </div>
-              <div class="field">
-                <label for="called">{t.nameThatClientsSee}</label>
-                <input
-                  id="called"
-                  type="text"
-                  autocomplete="off"
-                  placeholder={called}
-                  value={name.value}
-                  aria-describedby="called-problem"
-                  aria-invalid={misnamed.length > 0}
-                  onInput={(event) => (name.value = event.currentTarget.value)}
-                />
-                <p class="err" id="called-problem">
-                  {misnamed.join(' ')}
-                </p>
-              </div>
+              <TextField
+                id="folder"
+                label={t.folder}
+                placeholder={t.mnt}
+                value={folder.value}
+                set={(value) => (folder.value = value)}
+                problems={wrong}
+                help={t.aFolderThatIsNotThere}
+                beside={<PathChoice path={folder.value} of={t.folder} take={(chosen) => (folder.value = chosen)} />}
+              />
+              <TextField
+                id="called"
+                label={t.nameThatClientsSee}
+                placeholder={called}
+                value={name.value}
+                set={(value) => (name.value = value)}
+                problems={misnamed}
+              />
               <fieldset class="field plain">
                 <legend>{t.servedBy}</legend>
                 <div class="several">
@@ -191,31 +168,42 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
               </fieldset>
               <fieldset class="picks">
                 <legend>{t.whoMayUseIt}</legend>
-                <Pick of="group" {...{ who }} title={t.membersOfAGroup} about={t.theyReadAndWriteAllIn} />
-                <Pick of="accounts" {...{ who }} title={t.everyAccount} about={t.theRightsOfTheFolderStay} />
-                <Pick of="guests" {...{ who }} title={t.guestsToo} about={t.overSMBNobodyIsAskedFor} />
+                <Pick
+                  name="who"
+                  isChosen={who.value === 'group'}
+                  choose={() => (who.value = 'group')}
+                  title={t.membersOfAGroup}
+                  text={t.theyReadAndWriteAllIn}
+                />
+                <Pick
+                  name="who"
+                  isChosen={who.value === 'accounts'}
+                  choose={() => (who.value = 'accounts')}
+                  title={t.everyAccount}
+                  text={t.theRightsOfTheFolderStay}
+                />
+                <Pick
+                  name="who"
+                  isChosen={who.value === 'guests'}
+                  choose={() => (who.value = 'guests')}
+                  title={t.guestsToo}
+                  text={t.overSMBNobodyIsAskedFor}
+                />
               </fieldset>
               {who.value === 'group' && (
-                <div class="field beneath">
-                  <label for="group">{t.group}</label>
-                  <select
-                    id="group"
-                    value={group.value}
-                    aria-describedby="group-help group-problem"
-                    onChange={(event) => (group.value = event.currentTarget.value)}
-                  >
-                    {groups.length === 0 && <option value="">{t.thereIsNoGroupYet}</option>}
-                    {groups.map((one) => (
-                      <option key={one}>{one}</option>
-                    ))}
-                  </select>
-                  <p class="err" id="group-problem">
-                    {problems['mp_group']?.join(' ')}
-                  </p>
-                  <p class="help" id="group-help">
-                    {t.theFolderAndAllInIt}
-                  </p>
-                </div>
+                <SelectField
+                  id="group"
+                  label={t.group}
+                  value={group.value}
+                  set={(value) => (group.value = value)}
+                  problems={problems['mp_group']}
+                  help={t.theFolderAndAllInIt}
+                >
+                  {groups.length === 0 && <option value="">{t.thereIsNoGroupYet}</option>}
+                  {groups.map((one) => (
+                    <option key={one}>{one}</option>
+                  ))}
+                </SelectField>
               )}
               <label class="inline">
                 <input
@@ -250,22 +238,5 @@ function NewShare({ known: { groups, services }, first }: { known: Known; first:
         }}
       </RequestForm>
     </>
-  );
-}
-
-interface PickProps {
-  readonly of: Who;
-  readonly who: { value: Who };
-  readonly title: string;
-  readonly about: string;
-}
-
-function Pick({ of, who, title, about }: PickProps) {
-  return (
-    <label class="pick">
-      <input type="radio" name="who" checked={who.value === of} onChange={() => (who.value = of)} />
-      <b>{title}</b>
-      <span class="soft">{about}</span>
-    </label>
   );
 }

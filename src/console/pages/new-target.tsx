@@ -5,6 +5,8 @@ import { useLive } from '../base/live.ts';
 import { go, link } from '../base/route.ts';
 import { type Asked, asPlainCommand, transactions } from '../parts/asking.ts';
 import { Card, Waiting } from '../parts/common.tsx';
+import { SelectField, TextField } from '../parts/labelled.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import * as t from '../texts/pages/new-target.ts';
 
@@ -92,41 +94,10 @@ function NewTarget({ known: { pools, portal, service } }: { known: Known }) {
       ? []
       : [{ method: 'PUT', path: `services/services/${service.id}/`, body: { srv_enable: true } }]),
   ];
-  const field = (
-    id: string,
-    title: string,
-    signal: { value: string },
-    problems: readonly string[] | undefined,
-    help: string,
-  ) => (
-    <div class="field">
-      <label for={id}>{title}</label>
-      <input
-        id={id}
-        type="text"
-        autocomplete="off"
-        value={signal.value}
-        aria-describedby={`${id}-problem ${id}-help`}
-        aria-invalid={problems !== undefined}
-        onInput={(event) => (signal.value = event.currentTarget.value)}
-      />
-      <p class="err" id={`${id}-problem`}>
-        {problems?.join(' ')}
-      </p>
-      <p class="help" id={`${id}-help`}>
-        {help}
-      </p>
-    </div>
-  );
   const asked: Asked = { method: 'POST', address: transactions, body: { requests }, etag: undefined };
   return (
     <>
-      <div class="row top">
-        <a href={link('block')}>{t.block}</a>
-        <h1>{t.aDiskForAClient}</h1>
-        <span class="grow" />
-        <span class="soft">{t.draftNothingHasHappenedYet}</span>
-      </div>
+      <PageHead up={[link('block'), t.block]} title={t.aDiskForAClient} about={t.draftNothingHasHappenedYet} />
       <RequestForm
         {...{ asked }}
         shown={{ requests }}
@@ -147,38 +118,42 @@ function NewTarget({ known: { pools, portal, service } }: { known: Known }) {
       >
         {(problems) => (
           <>
-            {field(
-              'name',
-              t.name,
-              name,
-              problems['iscsi_target_name'] ?? problems['iscsi_target_extent_name'],
-              t.theClientSeesItAsThe,
-            )}
-            <div class="field">
-              <label for="pool">{t.pool}</label>
-              <select
-                id="pool"
-                value={pool.value}
-                aria-describedby="pool-help"
-                onChange={(event) => (pool.value = event.currentTarget.value)}
-              >
-                {pools.map((one) => (
-                  <option key={one}>{one}</option>
-                ))}
-              </select>
-              <p class="err">{problems['iscsi_target_extent_path']?.join(' ')}</p>
-              <p class="help" id="pool-help">
-                {t.theDiskIsTheFileIt(file)}
-              </p>
-            </div>
-            {field('size', t.size, size, problems['iscsi_target_extent_filesize'], t.suchAs100GItCanGrow)}
-            {field(
-              'initiators',
-              t.clientsThatMayUseIt,
-              initiators,
-              problems['iscsi_target_initiator_initiators'],
-              t.namesOfInitiatorsWithBlanksBetween,
-            )}
+            <TextField
+              id="name"
+              label={t.name}
+              value={name.value}
+              set={(value) => (name.value = value)}
+              problems={problems['iscsi_target_name'] ?? problems['iscsi_target_extent_name']}
+              help={t.theClientSeesItAsThe}
+            />
+            <SelectField
+              id="pool"
+              label={t.pool}
+              value={pool.value}
+              set={(value) => (pool.value = value)}
+              problems={problems['iscsi_target_extent_path']}
+              help={t.theDiskIsTheFileIt(file)}
+            >
+              {pools.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </SelectField>
+            <TextField
+              id="size"
+              label={t.size}
+              value={size.value}
+              set={(value) => (size.value = value)}
+              problems={problems['iscsi_target_extent_filesize']}
+              help={t.suchAs100GItCanGrow}
+            />
+            <TextField
+              id="initiators"
+              label={t.clientsThatMayUseIt}
+              value={initiators.value}
+              set={(value) => (initiators.value = value)}
+              problems={problems['iscsi_target_initiator_initiators']}
+              help={t.namesOfInitiatorsWithBlanksBetween}
+            />
             <p class="help">{portal === undefined ? t.aPortalIsMadeTooISCSI : t.itIsReachedByThePortal}</p>
           </>
         )}

@@ -11,6 +11,7 @@ import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asCommand, openBody } from '../parts/asking.ts';
 import { Waiting } from '../parts/common.tsx';
 import { Fields } from '../parts/form.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { RecordCommands, RecordProblems } from '../parts/record-parts.tsx';
 import { Refused } from '../parts/refused.tsx';
@@ -138,12 +139,11 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
   const shown = openBody(changes.value, fields);
   return (
     <>
-      <div class="row top">
-        {form.kind === 'records' && <a href={listOf(form)}>{capital(plural(form.title))}</a>}
-        <h1>{title}</h1>
-        <span class="grow" />
-        <span class="soft">{isTouched ? t.draftNothingHasHappenedYet : form.description}</span>
-      </div>
+      <PageHead
+        {...(form.kind === 'records' && { up: [listOf(form), capital(plural(form.title))] })}
+        title={title}
+        about={isTouched ? t.draftNothingHasHappenedYet : form.description}
+      />
       {!isNew && <RecordProblems about={form.kind === 'settings' ? form.path : `${form.path}/${recordKey}`} />}
       {isBehind && (
         <div class="note warn">

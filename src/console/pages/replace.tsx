@@ -11,6 +11,7 @@ import { link, type Place } from '../base/route.ts';
 import { type Asked, asCommand } from '../parts/asking.ts';
 import { nameIn, Progress, saidOf } from '../parts/bays.tsx';
 import { Card, Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import {
   type Disk,
   diskState,
@@ -24,6 +25,7 @@ import {
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { useWatched } from '../parts/resilver.ts';
+import { Rows } from '../parts/rows.tsx';
 import * as t from '../texts/pages/replace.ts';
 
 const stages = [t.theFailedDisk, t.pullIt, t.theNewDisk, t.checkAndReplace, t.filling] as const;
@@ -69,11 +71,11 @@ function Walk({ pool, pools, disks, first }: WalkProps) {
   const title = stages[stage.value] ?? '';
   return (
     <>
-      <div class="row top">
-        <a href={link('storage', 'pool', { name: pool.name })}>{pool.name}</a>
-        <h1>{t.replaceADisk}</h1>
-        <PoolState pool={pool} />
-      </div>
+      <PageHead
+        up={[link('storage', 'pool', { name: pool.name }), pool.name]}
+        title={t.replaceADisk}
+        state={<PoolState pool={pool} />}
+      />
       <ol class="stages" aria-label={t.steps}>
         {stages.map((one, index) => (
           <li key={one} aria-current={index === stage.value ? 'step' : undefined}>
@@ -190,7 +192,7 @@ function DiskWords({ disk }: { disk: Disk }) {
       <span class={state === 'ok' ? '' : state}>{saidOf(disk)}</span> · {disk.group} ·{' '}
       {disk.machine === undefined
         ? nameIn(disk.label)
-        : t.serialNumber(bytes(disk.machine.size), disk.machine.serial || 'unknown')}
+        : t.sizeAndSerialNumber(bytes(disk.machine.size), disk.machine.serial || 'unknown')}
     </>
   );
 }
@@ -210,7 +212,7 @@ function WhichOne({ disk, pools, disks }: WhichOneProps) {
       <>
         <dl class="state">
           <div>
-            <dt>{t.serialNumber2}</dt>
+            <dt>{t.serialNumber}</dt>
             <dd>
               <b>{machine.serial || t.none}</b>
             </dd>
@@ -243,28 +245,23 @@ function WhichOne({ disk, pools, disks }: WhichOneProps) {
         </p>
       )}
       <p>{t.pullADiskOnlyIfIts}</p>
-      <table>
-        <thead>
-          <tr>
-            <th>{t.leaveIn}</th>
-            <th>{t.serialNumber2}</th>
-            <th class="num">{t.size}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {disks.map((known) => (
-            <tr key={known.name}>
-              <td>
+      <Rows
+        label={t.leaveIn}
+        rows={disks}
+        keyOf={(known) => known.name}
+        columns={[
+          {
+            title: t.leaveIn,
+            cell: (known) => (
+              <>
                 {known.name} <span class="soft">{poolOf.get(known.name) ?? ''}</span>
-              </td>
-              <td>
-                <b>{known.serial || t.none}</b>
-              </td>
-              <td class="num">{bytes(known.size)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+          { title: t.serialNumber, cell: (known) => <b>{known.serial || t.none}</b> },
+          { title: t.size, isNumber: true, cell: (known) => bytes(known.size) },
+        ]}
+      />
     </>
   );
 }
@@ -292,7 +289,7 @@ function NewDisk({ pool, pools, disks, old, fresh }: NewDiskProps) {
           lacks: disk.size < needed ? t.tooSmallAreNeeded(bytes(needed)) : undefined,
           beside: (
             <>
-              {t.serialNumberOfSizePart(bytes(disk.size), disk.serial || t.unknown)}
+              {t.sizeAndSerialNumber(bytes(disk.size), disk.serial || t.unknown)}
               {spares.has(disk.name) && t.spareOfThisPool}
             </>
           ),
@@ -346,7 +343,7 @@ function Check({ pool, old, fresh, stage, command }: CheckProps) {
   const isFull = refusal.value?.fields['force'] !== undefined || force.value;
   return (
     <div class="cards sheet">
-      <Card title={t.takesThePlaceOfOfNameName2(fresh.name, old.name)}>
+      <Card title={t.titleOfReplacement(fresh.name, old.name)}>
         <dl class="state">
           <div>
             <dt>{t.goes}</dt>

@@ -5,6 +5,8 @@ import { refusalOf } from '../base/problem.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asPlainCommand } from '../parts/asking.ts';
 import { Pick, Waiting } from '../parts/common.tsx';
+import { TextField } from '../parts/labelled.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { RequestForm } from '../parts/request-form.tsx';
 import { folderOf, join, mountpointOf, nameOf, partsOf } from '../parts/snapshot-files.ts';
 import * as t from '../texts/pages/restore-file.ts';
@@ -50,17 +52,13 @@ export default function RestoreFilePage({ place: { words } }: { place: Place }) 
   const back = link('storage', 'files', { snapshot, path: folderOf(path) });
   return (
     <>
-      <div class="row top">
-        <a href={back}>{t.filesOf(name)}</a>
-        <h1>{t.restore(nameOf(path))}</h1>
-        <span class="soft">{t.ofAsItWasAt(dataset, name)}</span>
-      </div>
+      <PageHead up={[back, t.filesOf(name)]} title={t.restore(nameOf(path))} about={t.ofAsItWasAt(dataset, name)} />
       <RequestForm
         {...{ asked }}
         shown={body}
         command={asPlainCommand(asked)}
         known={['to']}
-        send={isBeside ? t.restoreBesideIt : replaces ? t.replaceWhatIsThere : t.restore2}
+        send={isBeside ? t.restoreBesideIt : replaces ? t.replaceWhatIsThere : t.restoreIt}
         report={t.restored(isBeside ? beside.value : path)}
         isIncomplete={isBeside && beside.value === ''}
         done={() => go(back)}
@@ -90,21 +88,13 @@ export default function RestoreFilePage({ place: { words } }: { place: Place }) 
               />
             </fieldset>
             {isBeside ? (
-              <div class="field beneath">
-                <label for="beside">{t.pathIn(dataset)}</label>
-                <input
-                  id="beside"
-                  type="text"
-                  autocomplete="off"
-                  value={beside.value}
-                  aria-describedby="beside-problem"
-                  aria-invalid={problems['to'] !== undefined}
-                  onInput={(event) => (beside.value = event.currentTarget.value)}
-                />
-                <p class="err" id="beside-problem">
-                  {problems['to']?.join(' ')}
-                </p>
-              </div>
+              <TextField
+                id="beside"
+                label={t.pathIn(dataset)}
+                value={beside.value}
+                set={(value) => (beside.value = value)}
+                problems={problems['to']}
+              />
             ) : (
               <>
                 <p class="beneath">

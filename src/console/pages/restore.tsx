@@ -10,6 +10,8 @@ import { type Refusal, refusalOf } from '../base/problem.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asCommand } from '../parts/asking.ts';
 import { Pick, TypedName, Waiting } from '../parts/common.tsx';
+import { TextField } from '../parts/labelled.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
 import * as t from '../texts/pages/restore.ts';
@@ -94,11 +96,11 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
   const command = form.value === undefined ? '' : asCommand(form.value, way.value, id, body, form.value.fields);
   return (
     <>
-      <div class="row top">
-        <a href={link('storage', 'snapshots', { dataset })}>{t.snapshots}</a>
-        <h1>{t.restoreFrom(name)}</h1>
-        <span class="soft">{t.ofIt(dataset)}</span>
-      </div>
+      <PageHead
+        up={[link('storage', 'snapshots', { dataset }), t.snapshots]}
+        title={t.restoreFrom(name)}
+        about={t.ofIt(dataset)}
+      />
       <form
         class="cards sheet"
         onSubmit={(event) => {
@@ -130,22 +132,16 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
               <TypedName name={dataset} typed={typed} />
             </>
           ) : (
-            <div class="field beneath">
-              <label for="clone">{t.nameOfTheNewDataset}</label>
-              <input
-                id="clone"
-                type="text"
-                autocomplete="off"
-                value={target.value}
-                aria-describedby="clone-help"
-                onInput={(event) => (target.value = event.currentTarget.value)}
-              />
-              <p class="help" id="clone-help">
-                {t.itTakesNoSpaceAtFirst(
-                  <a href={link('storage', 'files', { snapshot: id })}>{t.chooseThemInTheSnapshot}</a>,
-                )}
-              </p>
-            </div>
+            <TextField
+              id="clone"
+              label={t.nameOfTheNewDataset}
+              value={target.value}
+              set={(value) => (target.value = value)}
+              problems={refusal.value?.fields['name']}
+              help={t.itTakesNoSpaceAtFirst(
+                <a href={link('storage', 'files', { snapshot: id })}>{t.chooseThemInTheSnapshot}</a>,
+              )}
+            />
           )}
         </section>
         <Preview
@@ -154,7 +150,7 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
           steps={preview.value?.steps}
           isOld={preview.value !== undefined && preview.value.of !== of}
         >
-          <Refused refusal={refusal.value} known={[]} />
+          <Refused refusal={refusal.value} known={isBack ? [] : ['name']} />
           <div class="row end">
             <button type="submit" class={isBack ? 'danger' : 'primary'} disabled={!isReady}>
               {isBack ? t.rollBack(dataset) : t.makeTheDataset}

@@ -3,7 +3,9 @@ import { client } from '../base/client.ts';
 import { listIn, numberIn, rowIn, rowsIn, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
-import { Card, Pill, Scroller, Waiting } from '../parts/common.tsx';
+import { Card, Pill, Waiting } from '../parts/common.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { Rows } from '../parts/rows.tsx';
 import * as t from '../texts/pages/sharing.ts';
 import { Resources } from './area.tsx';
 
@@ -80,47 +82,32 @@ export default function SharingPage() {
   );
   return (
     <>
-      <div class="row top">
-        <h1>{t.sharing}</h1>
-        <span class="grow" />
+      <PageHead title={t.sharing}>
         <a class="btn primary" href={link('sharing', 'new-share')}>
           {t.shareAFolder}
         </a>
-      </div>
+      </PageHead>
       <Card title={t.shares}>
         {shares.value === undefined ? (
           <Waiting refused={shares.refused} what={t.theShares} />
         ) : shares.value.length === 0 ? (
           <p class="soft">{t.noFolderIsSharedYet}</p>
         ) : (
-          <Scroller label={t.shares}>
-            <table>
-              <thead>
-                <tr>
-                  <th>{t.name}</th>
-                  <th>{t.servedBy}</th>
-                  <th>{t.state}</th>
-                  <th>{t.folder}</th>
-                  <th>{t.comment}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {shares.value.map(({ of, key, name, protocol, folders, comment, service }) => (
-                  <tr key={`${of} ${key}`}>
-                    <td>
-                      <a href={link('sharing', 'record', { of, key })}>{name}</a>
-                    </td>
-                    <td>{protocol}</td>
-                    <td>
-                      <Served protocol={protocol} service={service} />
-                    </td>
-                    <td>{folders}</td>
-                    <td class="soft wrap">{comment}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroller>
+          <Rows
+            label={t.shares}
+            rows={shares.value}
+            keyOf={({ of, key }) => `${of} ${key}`}
+            columns={[
+              {
+                title: t.name,
+                cell: ({ of, key, name }) => <a href={link('sharing', 'record', { of, key })}>{name}</a>,
+              },
+              { title: t.servedBy, cell: ({ protocol }) => protocol },
+              { title: t.state, cell: ({ protocol, service }) => <Served {...{ protocol, service }} /> },
+              { title: t.folder, cell: ({ folders }) => folders },
+              { ...{ title: t.comment, isLong: true, isSoft: true }, cell: ({ comment }) => comment },
+            ]}
+          />
         )}
       </Card>
       <div class="more">

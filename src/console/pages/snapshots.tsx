@@ -8,6 +8,7 @@ import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
 import { Card, Waiting } from '../parts/common.tsx';
 import { type LongColumn, LongList } from '../parts/long-list.tsx';
+import { PageHead } from '../parts/page-head.tsx';
 import { Pages } from '../parts/pages.ts';
 import * as t from '../texts/pages/snapshots.ts';
 
@@ -42,18 +43,18 @@ export default function SnapshotsPage({ place: { words } }: { place: Place }) {
   const length = pages.length.value;
   return (
     <>
-      <div class="row top">
-        <h1>{t.snapshots}</h1>
-        <span class="soft grow" role="status">
-          {length === undefined ? '' : `${pages.isWhole.value ? '' : t.moreThan}${count(length, t.snapshot)}`}
-        </span>
+      <PageHead
+        title={t.snapshots}
+        about={length === undefined ? '' : `${pages.isWhole.value ? '' : t.moreThan}${count(length, t.snapshot)}`}
+        isStatus
+      >
         <a
           class="btn primary"
           href={link('storage', 'record', { of: 'storage/snapshot', new: '1', 'set.dataset': dataset })}
         >
           {t.newSnapshot}
         </a>
-      </div>
+      </PageHead>
       <div class="cards beside">
         <div class="card">
           <div class="row tools">
@@ -93,7 +94,7 @@ export default function SnapshotsPage({ place: { words } }: { place: Place }) {
 const size = (row: Row, field: string): string => bytes(numberIn(row[field]) ?? 0);
 
 const columns: readonly LongColumn[] = [
-  { title: t.snapshot2, cell: (row) => textIn(row['name']) },
+  { title: t.nameOfSnapshot, cell: (row) => textIn(row['name']) },
   { title: t.dataset, cell: (row) => textIn(row['filesystem']) },
   { title: t.ownSpace, isNumber: true, order: 'used', cell: (row) => size(row, 'used') },
   { title: t.refersTo, isNumber: true, order: 'refer', cell: (row) => size(row, 'refer') },

@@ -9,6 +9,7 @@ import * as t from '../texts/parts/pool-maker.ts';
 import { asCommand } from './asking.ts';
 import { Waiting } from './common.tsx';
 import { Field } from './fields.tsx';
+import { SelectField } from './labelled.tsx';
 import { type DataKind, groupsOf, type Layout, type LayoutDisk, layoutsOf, proposed } from './layouts.ts';
 import { RequestForm } from './request-form.tsx';
 import { initialValues } from './values.ts';
@@ -103,24 +104,19 @@ export function PoolMaker({ done, beside }: { done(name: string): void; beside?:
               <p class="help">{t.notFree(taken.map((one) => `${one.name} (${one.used_by ?? ''})`).join(', '))}</p>
             )}
           </fieldset>
-          <div class="field">
-            <label for="spares">{t.spares}</label>
-            <select
-              id="spares"
-              aria-describedby="spares-help"
-              value={String(spares.value)}
-              onChange={({ currentTarget: { value } }) => (spares.value = Number(value))}
-            >
-              {[0, 1, 2].map((one) => (
-                <option key={one} value={String(one)}>
-                  {one === 0 ? t.none : count(one, t.disk)}
-                </option>
-              ))}
-            </select>
-            <p class="help" id="spares-help">
-              {t.aSpareTakesThePlaceOf}
-            </p>
-          </div>
+          <SelectField
+            id="spares"
+            label={t.spares}
+            value={String(spares.value)}
+            set={(value) => (spares.value = Number(value))}
+            help={t.aSpareTakesThePlaceOf}
+          >
+            {[0, 1, 2].map((one) => (
+              <option key={one} value={String(one)}>
+                {one === 0 ? t.none : count(one, t.disk)}
+              </option>
+            ))}
+          </SelectField>
           <Layouts {...{ layouts }} chosen={layout?.kind} choose={(one) => (chosen.value = one)} />
           <details>
             <summary>{t.moreEncryptionDeduplication(further.length)}</summary>

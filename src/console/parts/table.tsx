@@ -90,7 +90,7 @@ export function Table({ label, address, topics, columns, fields, keyOf, empty, o
             type="text"
             class="filter"
             aria-label={t.filterBy(findable.title)}
-            placeholder={t.filterByOfToLowerCase(findable.title.toLowerCase())}
+            placeholder={t.filterBy(findable.title.toLowerCase())}
             value={text.value}
             onInput={(event) => (text.value = event.currentTarget.value)}
           />

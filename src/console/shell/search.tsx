@@ -114,11 +114,11 @@ export function Search() {
         ref={box}
         type="text"
         role="combobox"
-        aria-label={t.findAShareASettingA}
+        aria-label={t.findLabel}
         aria-expanded={isOpen && found.value.length > 0}
         aria-controls="found"
         aria-activedescendant={isOpen && found.value.length > 0 ? `found-${chosen.value}` : undefined}
-        placeholder={t.findAShareASettingA2}
+        placeholder={t.findPlaceholder}
         value={text.value}
         onInput={(event) => (text.value = event.currentTarget.value)}
         onKeyDown={move}

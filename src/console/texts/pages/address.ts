@@ -14,7 +14,7 @@ export const dhcp = 'DHCP';
 export const theNetworkGivesItItMay = 'The network gives it. It may change.';
 export const ipv4Address = 'IPv4 address';
 export const lengthOfTheNetworkPrefix = 'Length of the network prefix';
-export const text24IsTheMask255255 = '24 is the mask 255.255.255.0.';
+export const anExampleOfAPrefix = '24 is the mask 255.255.255.0.';
 export const theChangeGoesBackByItself = (patience: Piece) =>
   say`The change goes back by itself after ${patience} s unless you press Keep, which then stands in every window.`;
 export const youAreConnectedByThisAddress = (part: string | number) =>

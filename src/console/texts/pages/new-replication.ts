@@ -14,7 +14,7 @@ export const byHand = 'By hand';
 export const youGiveTheKeyOfThis = 'You give the key of this machine to the other one.';
 export const onTheOtherMachineAToken = (code: Piece) =>
   say`On the other machine: ${code}. A token is valid once, for some minutes.`;
-export const holdfastApiPOSTApiHoldfastV1 = 'holdfast api POST /api/holdfast/v1/tokens';
+export const commandForAToken = 'holdfast api POST /api/holdfast/v1/tokens';
 export const thePublicKeyOfThisMachine = 'The public key of this machine, for the account of the other one:';
 export const onlyDatasetsWithAHaveSomething = (link: Piece) =>
   say`Only datasets with a ${link} have something to copy.`;

@@ -16,8 +16,7 @@ export const pullAndPutInTheNew = (name: string | number) => `Pull ${name} and p
 export const whichDiskTakesItsPlace = 'Which disk takes its place?';
 export const back = 'Back';
 export const next = 'Next';
-export const serialNumber = (size: string | number, part: string | number) => `${size}, serial number ${part}`;
-export const serialNumber2 = 'Serial number';
+export const serialNumber = 'Serial number';
 export const none = 'none';
 export const bay = 'Bay';
 export const theMachineDoesNotReportIt = 'the machine does not report it';
@@ -35,27 +34,26 @@ export const leaveIn = 'Leave in';
 export const thereIsNoFreeDiskPut = 'There is no free disk. Put one in: it appears here by itself.';
 export const freeDisks = 'Free disks';
 export const tooSmallAreNeeded = (needed: string | number) => `too small: ${needed} are needed`;
-export const serialNumberOfSizePart = (size: Piece, part: Piece) => say`${size}, serial number ${part}`;
+export const sizeAndSerialNumber = (size: Piece, serial: Piece) => say`${size}, serial number ${serial}`;
 export const unknown = 'unknown';
 export const spareOfThisPool = ' · spare of this pool';
 export const aDiskThatIsPutIn = 'A disk that is put in appears here by itself.';
-export const takesThePlaceOf = (name: string | number, name2: string | number) =>
-  `${name} takes the place of ${name2}.`;
-export const takesThePlaceOfOfNameName2 = (name: string | number, name2: string | number) =>
-  `${name} takes the place of ${name2}`;
+export const takesThePlaceOf = (fresh: string | number, old: string | number) => `${fresh} takes the place of ${old}.`;
+export const titleOfReplacement = (fresh: string | number, old: string | number) =>
+  `${fresh} takes the place of ${old}`;
 export const goes = 'Goes';
 export const comes = 'Comes';
 export const thePoolStaysInUseWhile = (name: Piece) =>
   say`The pool stays in use while the new disk is filled. What was on ${name} is gone then.`;
 export const overwriteWhatIsOn = (name: Piece) => say`Overwrite what is on ${name}`;
 export const replace = (name: Piece) => say`Replace ${name}`;
-export const isStillPartOf = (name: string | number, name2: string | number) => `${name} is still part of ${name2}`;
+export const isStillPartOf = (disk: string | number, pool: string | number) => `${disk} is still part of ${pool}`;
 export const lookAtTheStatusOfThe = (part: Piece) => say`${part} Look at the status of the pool.`;
 export const theResilverHasEndedWithErrors = 'The resilver has ended with errors.';
 export const theNewDiskIsFilledBut = 'The new disk is filled, but the old one has not left.';
 export const done = 'Done';
-export const hasTakenThePlaceOfIs = (name: Piece, name2: Piece, name3: Piece, toLowerCase: Piece) =>
-  say`${name} has taken the place of ${name2}. ${name3} is ${toLowerCase}.`;
+export const hasTakenThePlaceOfIs = (fresh: Piece, old: Piece, pool: Piece, state: Piece) =>
+  say`${fresh} has taken the place of ${old}. ${pool} is ${state}.`;
 export const theOldDiskCanGoA = 'The old disk can go. A spare that stood in for it is ready again.';
 export const withTheSerialNumberCanBe = (name: string | number, part: string | number) =>
   `${name} with the serial number ${part} can be pulled now.`;

@@ -6,7 +6,7 @@ export const restore = (nameOf: Piece) => say`Restore ${nameOf}`;
 export const ofAsItWasAt = (dataset: Piece, name: Piece) => say`of ${dataset}, as it was at ${name}`;
 export const restoreBesideIt = 'Restore beside it';
 export const replaceWhatIsThere = 'Replace what is there';
-export const restore2 = 'Restore';
+export const restoreIt = 'Restore';
 export const restored = (part: string | number) => `Restored: ${part}`;
 export const cancel = 'Cancel';
 export const where = 'Where';

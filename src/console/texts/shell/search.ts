@@ -1,7 +1,7 @@
 export const nothingHasThisName = 'Nothing has this name.';
 export const found = (found: string | number) => `${found} found`;
-export const findAShareASettingA = 'Find a share, a setting, a disk, an action';
-export const findAShareASettingA2 = 'Find a share, a setting, a disk, an action…';
+export const findLabel = 'Find a share, a setting, a disk, an action';
+export const findPlaceholder = 'Find a share, a setting, a disk, an action…';
 export const whatWasFound = 'What was found';
 
 /** Kinds of what was found. */
