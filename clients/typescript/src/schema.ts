@@ -8629,7 +8629,7 @@ export interface components {
             ad_bindpw: string;
             /**
              * NetBIOS name
-             * @description NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).
+             * @description NetBIOS name of this machine. It is also written to the CIFS settings.
              * @default
              * @example example
              */
@@ -8833,7 +8833,7 @@ export interface components {
             ad_bindpw?: string;
             /**
              * NetBIOS name
-             * @description NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).
+             * @description NetBIOS name of this machine. It is also written to the CIFS settings.
              * @example example
              */
             ad_netbiosname_a?: string;
@@ -9070,7 +9070,7 @@ export interface components {
             ldap_sudosuffix: string;
             /**
              * NetBIOS name
-             * @description NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).
+             * @description NetBIOS name of this machine. It is also written to the CIFS settings.
              * @default
              * @example example
              */
@@ -9225,7 +9225,7 @@ export interface components {
             ldap_sudosuffix?: string;
             /**
              * NetBIOS name
-             * @description NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).
+             * @description NetBIOS name of this machine. It is also written to the CIFS settings.
              * @example example
              */
             ldap_netbiosname_a?: string;

@@ -61,7 +61,7 @@ export const domainFields = {
   ...basic('Names', {
     ad_netbiosname_a: titled(
       'NetBIOS name',
-      netbiosName('NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).'),
+      netbiosName('NetBIOS name of this machine. It is also written to the CIFS settings.'),
     ),
     ad_netbiosalias: titled(
       'NetBIOS alias',

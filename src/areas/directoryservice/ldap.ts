@@ -90,7 +90,7 @@ const fields = {
   ...advanced('Samba', {
     ldap_netbiosname_a: titled(
       'NetBIOS name',
-      netbiosName('NetBIOS name of this machine. It is also written to the CIFS settings (gaps 3.1).'),
+      netbiosName('NetBIOS name of this machine. It is also written to the CIFS settings.'),
     ),
     ldap_netbiosalias: titled(
       'NetBIOS alias',
