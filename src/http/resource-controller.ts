@@ -21,7 +21,7 @@ import type { DryPlan } from '../engine/plan/dry-run.ts';
 import type { Bin } from '../engine/services.ts';
 import { isObject, sortedJson } from '../lib/json.ts';
 import { forgetOldest } from '../lib/recent.ts';
-import { quote } from '../lib/text.ts';
+import { quote, withArticle } from '../lib/text.ts';
 import { Turns } from '../lib/turns.ts';
 import { type Answer, json, jsonList, jsonText, jsonType, nothing, sentence } from './answer.ts';
 import { listed } from './listing.ts';
@@ -307,7 +307,7 @@ export class ResourceController {
     if (verb === 'create') {
       const { sent, issues, fill } = await this.#read(call, of, undefined);
       return {
-        title: `create a ${of.title}`,
+        title: `create ${withArticle(of.title)}`,
         make: (draft) => {
           draft.note(issues);
           return draft.create(of, sent, fill).id;

@@ -34,6 +34,15 @@ export function sentenceList(items: readonly string[], last = 'and'): string {
   return `${items.slice(0, -1).join(', ')} ${last} ${items.at(-1)}`;
 }
 
+/**
+ * `a share`, `an NFS share`: by how the beginning is spoken, so letters that are spelled count by their names. Words that
+ * begin with the sound of `you` need `a`, such as user and UPS.
+ */
+export function withArticle(noun: string): string {
+  const isSpelled = /^[FHLMNRSX](?=[A-Z])/.test(noun) && !noun.startsWith('SMART');
+  return `${/^[aeio]/i.test(noun) || isSpelled ? 'an' : 'a'} ${noun}`;
+}
+
 /** A value for a message: long values are cut, and control characters are escaped. */
 export function quote(value: unknown, keep = 60): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
