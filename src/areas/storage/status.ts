@@ -13,7 +13,7 @@ interface Node {
   readonly cksum: string;
   readonly pk?: string;
   /** The current or the last scrub or resilver. An addition to the document. */
-  readonly scan?: Omit<Scan, 'began'>;
+  readonly scan?: Scan;
   readonly label?: string;
   readonly children?: readonly Node[];
 }
@@ -54,7 +54,7 @@ export function statusTree({ record, pool, root: dataset }: Volume, pk: string):
     type: 'root',
     status: pool.health,
     ...counts(noErrors),
-    ...(pool.scan && { scan: shownScan(pool.scan) }),
+    ...(pool.scan && { scan: pool.scan }),
     children: [
       ...pool.groups.filter(isData).map(groupNode),
       ...auxiliaryNode('cache', 'cache'),
@@ -64,8 +64,6 @@ export function statusTree({ record, pool, root: dataset }: Volume, pk: string):
   };
   return root;
 }
-
-const shownScan = ({ began: _, ...scan }: Scan): Omit<Scan, 'began'> => scan;
 
 const noErrors: ErrorCounts = { read: 0, write: 0, checksum: 0 };
 
