@@ -19,6 +19,7 @@ import { publicName, publicRelease } from '../engine/declare/public-release.ts';
 import type { Operations, Profile } from '../engine/declare/resource.ts';
 import type { JobRun } from '../engine/declare/step.ts';
 import { type Engine, isKeptResource, type Log, type RequestContext } from '../engine/engine.ts';
+import { planHeader, tokenOf } from '../engine/plan/token.ts';
 import type { AuditEntry, Bin, PlannedRequest, RequestAnswer, RequestOutcome, Services } from '../engine/services.ts';
 import type { Distribution } from '../lib/distribution.ts';
 import { type Exposition, expositionFor, expositionTypes } from '../lib/exposition.ts';
@@ -534,7 +535,11 @@ export function buildServer(parts: ServerParts): HttpServer {
     };
     try {
       refuseOtherTypes(exchange, method);
-      const answer = deferrable(exchange, () => repeatable(exchange, () => perform(ignored), target), target);
+      const answer = deferrable(
+        exchange,
+        () => repeatable(exchange, () => asPlanned(exchange, () => perform(ignored)), target),
+        target,
+      );
       if (answer instanceof Promise) return answer.then(answered).catch(refused);
       answered(answer);
     } catch (error) {
@@ -546,6 +551,23 @@ export function buildServer(parts: ServerParts): HttpServer {
     const names = ignoredNames(ignored);
     exchange.ignored = names.join(', ');
     log.info({ request: exchange.id, ignored: names }, `${exchange.method} ${exchange.path}: unknown fields`);
+  }
+
+  /**
+   * Performs the request, if its client has not seen another plan of it. The plan is made once more right before: what
+   * changes between the two is not noticed.
+   */
+  function asPlanned(exchange: Exchange, perform: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
+    const token = exchange.headers[planHeader];
+    if (token === undefined || !changes(exchange) || isPlan(exchange)) return perform();
+    const { method, path: address } = exchange;
+    const { body, context } = partsOf(exchange);
+    return plan({ method, path: address, body: body({ needed: false }) }, context)
+      .then((present) => tokenOf(present, engine.world))
+      .then((present) => {
+        if (present !== token) throw new AnswerError(planChanged);
+        return perform();
+      });
   }
 
   /** Carries out the request, which becomes a job if it takes longer than its client prefers to wait. */
@@ -943,6 +965,13 @@ function addressIn(path: string): string {
 function isFromBrowser({ headers }: Exchange): boolean {
   return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
+
+const planChanged = refusal(
+  'changed',
+  412,
+  'The request would do something else than the plan that X-Holdfast-Plan names: something has changed meanwhile. Nothing was done. Ask for the plan again.',
+  { help: { method: 'POST', path: `${managementRoot}/plan` } },
+);
 
 const unknownPath: Answer = {
   ...sentence(404, 'Not found'),

@@ -4283,7 +4283,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Describes what a request of either interface would do to the machine, and changes nothing.
+         * Describes what a request of either interface would do to the machine, and changes nothing. The request can send the header X-Holdfast-Plan of the answer, to be refused if it would do something else by then.
          * @description Cannot be part of a transaction. It changes nothing.
          */
         post: operations["planRequest"];
@@ -5996,7 +5996,7 @@ export interface components {
          *     - `locked`: It is encrypted, and its key is not loaded.
          *     - `unconfirmed`: Another change waits to be confirmed.
          *     - `conflict`: Later changes, or other requests of the transaction, forbid the request.
-         *     - `changed`: The record was changed since the answer that If-Match names. `record` is the record as it is.
+         *     - `changed`: The record was changed since the answer that If-Match names, and `record` is the record as it is; or the request would do something else than the plan that X-Holdfast-Plan names.
          *     - `key_reused`: The Idempotency-Key was used for another request.
          *     - `failed`: The machine refused or failed the operation. Nothing was changed.
          *     - `starting`: The daemon is starting. `retry_after` has the seconds to wait.

@@ -1,7 +1,8 @@
 import { anyJson, choice, flag, optional, required, text } from '../../engine/declare/fields.ts';
-import { operation, section } from '../../engine/declare/operation.ts';
+import { Headed, operation, section } from '../../engine/declare/operation.ts';
 import { choiceOf, flagOf, listOf, objectOf, orNull, stringOf } from '../../engine/declare/schema.ts';
 import { detailedStepsOf, titlesOf } from '../../engine/plan/dry-run.ts';
+import { planHeader, tokenOf } from '../../engine/plan/token.ts';
 
 export const plannedStep = objectOf('PlannedStep', {
   title: stringOf('What it does, such as write /etc/samba/smb.conf.'),
@@ -35,7 +36,8 @@ export const plan = section('plan', 'Dry runs.', [
     path: 'plan',
     name: 'planRequest',
     alone: 'It changes nothing.',
-    title: 'Describes what a request of either interface would do to the machine, and changes nothing.',
+    title:
+      'Describes what a request of either interface would do to the machine, and changes nothing. The request can send the header X-Holdfast-Plan of the answer, to be refused if it would do something else by then.',
     body: {
       method: required(choice(['POST', 'PUT', 'DELETE'], { description: 'Method of the request.' })),
       path: required(
@@ -49,9 +51,10 @@ export const plan = section('plan', 'Dry runs.', [
     },
     answer: { anyOf: [listOf(stringOf('One step, such as write /etc/samba/smb.conf.')), listOf(plannedStep)] },
     example: { body: { method: 'POST', path: 'tasks/cronjob/', body: { cron_user: 'root', cron_command: 'true' } } },
-    async run({ plan: planned, body, context }) {
+    async run({ plan: planned, body, context, engine }) {
       const found = await planned(body, context);
-      return body.details ? detailedStepsOf(found) : titlesOf(found);
+      const steps = body.details ? await detailedStepsOf(found) : titlesOf(found);
+      return new Headed(steps, { [planHeader]: await tokenOf(found, engine.world) });
     },
   }),
 ]);

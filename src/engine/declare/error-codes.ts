@@ -24,7 +24,8 @@ export const errorCodes = Object.freeze({
   locked: 'It is encrypted, and its key is not loaded.',
   unconfirmed: 'Another change waits to be confirmed.',
   conflict: 'Later changes, or other requests of the transaction, forbid the request.',
-  changed: 'The record was changed since the answer that If-Match names. `record` is the record as it is.',
+  changed:
+    'The record was changed since the answer that If-Match names, and `record` is the record as it is; or the request would do something else than the plan that X-Holdfast-Plan names.',
   key_reused: 'The Idempotency-Key was used for another request.',
   // What the machine or the daemon does
   failed: 'The machine refused or failed the operation. Nothing was changed.',
