@@ -169,7 +169,16 @@ test('a pool is removed only after its name is typed, and what lies on it is lis
   await name.fill('fas');
   assert.equal(await button.isDisabled(), true);
   await name.fill('fast');
+  await button.and(page.locator(':enabled')).waitFor();
+  // What goes with it changes: the name that was typed does not count for that.
+  await box.api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/fast/late', cifs_name: 'late' });
+  await page.getByRole('link', { name: 'CIFS share "late"' }).waitFor();
+  await page.getByText('What goes with it has changed').waitFor();
+  assert.deepEqual([await name.inputValue(), await button.isDisabled()], ['', true]);
+  await name.fill('fast');
+  const sent = page.waitForRequest((request) => request.method() === 'DELETE');
   await button.click();
+  assert.match((await sent).headers()['x-holdfast-plan'] ?? '', /^[\w-]{43}$/);
   await page.locator('.notices').getByText('Delete: volume fast').waitFor();
   assert.equal((await box.api.get('/api/v1.0/storage/volume/fast/')).status, 404);
 });

@@ -68,6 +68,10 @@ test('the page of a pool says when it is full', async () => {
   await visit(page, '#/storage/pool?name=tank');
   await page.getByText(/At the pace of the last \d+ days \(.* a day\), the pool is full on \d+ \w+ \d{4}\./).waitFor();
   await page.locator('.chart polyline.ahead').first().waitFor({ state: 'attached' });
+  await page
+    .locator('.bay', { hasText: 'ada0' })
+    .getByText(/^\d+ °C$/)
+    .waitFor();
   assert.deepEqual(await findings(page), []);
   await picture(page, 'measured-pool-light');
 });

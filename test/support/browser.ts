@@ -105,8 +105,9 @@ async function furnish({ api }: Appliance): Promise<void> {
   await api.expect(201, 'POST', 'storage/volume/', {
     ...{ volume_name: 'fast', layout: [{ vdevtype: 'mirror', disks: ['ada4', 'ada5'] }] },
   });
-  for (const name of ['home', 'media', 'work'])
-    await api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name, ...(name === 'media' && { quota: '1G' }) });
+  const limits = { home: { refreservation: '700M' }, media: { quota: '1G' }, work: { refreservation: '300M' } };
+  for (const [name, limit] of Object.entries(limits))
+    await api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name, ...limit });
   await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_comment: 'Films and music' });
   await api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/home'] });
   await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });

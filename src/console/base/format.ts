@@ -7,7 +7,8 @@ import { textIn } from './json.ts';
 export function bytes(value: number): string {
   let left = Math.abs(value);
   let unit = 0;
-  while (left >= 1024 && unit < t.units.length - 1) {
+  // 1023.9 MB would be written as 1024 MB.
+  while (left >= 1023.5 && unit < t.units.length - 1) {
     left /= 1024;
     unit += 1;
   }
@@ -33,6 +34,7 @@ export function age(at: number | string, now: number): string {
 export function until(at: string, now: number): string {
   const minutes = Math.max(0, Math.round((Date.parse(at) - now) / 60_000));
   if (minutes < 1) return t.inLessThanAMinute;
+  if (minutes > 2 * 24 * 60) return t.inDays(Math.round(minutes / (24 * 60)));
   return t.inMin(minutes >= 60 ? `${Math.floor(minutes / 60)} h ` : '', minutes % 60);
 }
 

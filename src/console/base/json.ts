@@ -18,11 +18,3 @@ export function numberIn(value: unknown): number | undefined {
 
 /** Whether two values are the same JSON. */
 export const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
-
-/** A value of any kind as a line of text. */
-export const shownIn = (value: unknown): string =>
-  value === undefined || value === null || value === ''
-    ? '–'
-    : typeof value === 'object'
-      ? JSON.stringify(value)
-      : String(value);

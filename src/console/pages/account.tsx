@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals';
+import { addressOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
 import { exactly } from '../base/format.ts';
+import { rowsIn, textIn } from '../base/json.ts';
 import { useLive } from '../base/live.ts';
 import { notify } from '../base/notices.ts';
 import { refusalOf } from '../base/problem.ts';
 import { link } from '../base/route.ts';
-import { person, recognise } from '../base/session.ts';
+import { leave, person, recognise } from '../base/session.ts';
 import { Card, Scroller, Waiting } from '../parts/common.tsx';
 import { TextField } from '../parts/labelled.tsx';
 import { PageHead } from '../parts/page-head.tsx';
@@ -13,24 +15,40 @@ import * as t from '../texts/pages/account.ts';
 
 /** The own account: its password, its second factor, and where it is signed in. */
 export default function AccountPage() {
+  const name = person.value?.name ?? '';
+  const changing = useLive(`password of ${name}`, [], () => addressOfPassword(name));
   return (
     <>
       <PageHead
         title={person.value?.name}
         about={person.value?.isAdministrator === true ? t.mayDoEverything : t.hasLimitedRights}
-      />
+      >
+        <button type="button" onClick={() => void leave()}>
+          {t.signOut}
+        </button>
+      </PageHead>
       <div class="cards three">
         <Card title={t.password}>
           <p class="soft">{t.thePasswordIsThatOfThe}</p>
-          <p>
-            <a href={link('accounts', 'list', { of: 'account/users' })}>{t.accounts}</a>
-          </p>
+          <div class="row end">
+            <a class="btn" href={changing.value ?? link('accounts', 'list', { of: 'account/users' })}>
+              {t.changeThePassword}
+            </a>
+          </div>
         </Card>
         <Factor />
         <Sessions />
       </div>
     </>
   );
+}
+
+/** Where the password of an account of this machine is set; undefined for an account of a directory. */
+async function addressOfPassword(name: string): Promise<string | undefined> {
+  const chosen = new URLSearchParams({ filter: `bsdusr_username=${name}`, fields: 'id' });
+  const [own] = rowsIn(await client.request('GET', `${addressOf('account/users')}?${chosen}`));
+  const words = { of: 'account/users', key: textIn(own?.['id']), verb: 'set-password' };
+  return own === undefined ? undefined : link('accounts', 'command', words);
 }
 
 function Factor() {
@@ -84,9 +102,11 @@ function Factor() {
       {!has && begun.value === undefined && (
         <>
           <p class="soft">{t.loginsWithThePasswordNeedNo}</p>
-          <button type="button" onClick={() => void begin()}>
-            {t.setUpDots}
-          </button>
+          <div class="row end">
+            <button type="button" onClick={() => void begin()}>
+              {t.setUpDots}
+            </button>
+          </div>
         </>
       )}
       {begun.value !== undefined && (
@@ -140,9 +160,11 @@ function Sessions() {
             <tbody>
               {sessions.value.map(({ id, account, address, created }) => (
                 <tr key={id}>
-                  <td>{account}</td>
-                  <td>{address}</td>
-                  <td>{exactly(created)}</td>
+                  <td>
+                    {account} · {address}
+                    <br />
+                    <span class="soft">{exactly(created)}</span>
+                  </td>
                   <td class="num">
                     <button
                       type="button"

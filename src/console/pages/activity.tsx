@@ -1,13 +1,16 @@
-import { entryOf } from '../base/catalogue.ts';
+import type { components } from '../../../clients/typescript/src/index.ts';
+import { entryOf, formOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
-import { exactly } from '../base/format.ts';
-import { type Row, rowIn, shownIn, textIn } from '../base/json.ts';
+import { capital, exactly, shown } from '../base/format.ts';
+import { numberIn, type Row, rowIn, rowsIn, textIn } from '../base/json.ts';
 import { touch, useLive } from '../base/live.ts';
 import { notify, undo } from '../base/notices.ts';
 import { refusalOf } from '../base/problem.ts';
 import { link, type Place } from '../base/route.ts';
 import { Card, Pill, Scroller, Waiting } from '../parts/common.tsx';
+import { progressOf } from '../parts/job.tsx';
 import { PageHead } from '../parts/page-head.tsx';
+import { Rows } from '../parts/rows.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import * as t from '../texts/pages/activity.ts';
 
@@ -33,7 +36,7 @@ export default function ActivityPage({ place: { page, words } }: { place: Place 
             label={t.jobs}
             address="/api/holdfast/v1/jobs"
             topics={['jobs']}
-            fields={['id', 'title', 'state', 'started', 'percent', 'error', 'progress']}
+            fields={['id', 'title', 'state', 'started', 'percent', 'estimated_end', 'steps', 'error', 'progress']}
             keyOf={(row) => textIn(row['id'])}
             empty={<p class="soft">{t.noJobHasRunYet}</p>}
             columns={[
@@ -43,7 +46,7 @@ export default function ActivityPage({ place: { page, words } }: { place: Place 
               {
                 name: 'progress',
                 title: t.whatItReported,
-                cell: (row) => textIn(row['error']) || textIn(row['progress']) || '–',
+                cell: (row) => textIn(row['error']) || progressIn(row) || '–',
               },
             ]}
           />
@@ -93,6 +96,16 @@ export default function ActivityPage({ place: { page, words } }: { place: Place 
       </div>
     </>
   );
+}
+
+/** What a job reported last; how far it is, as long as it runs. */
+function progressIn(row: Row): string {
+  if (row['state'] !== 'running') return textIn(row['progress']);
+  const steps = rowsIn(row['steps']).map((step) => ({ title: textIn(step['title']), state: textIn(step['state']) }));
+  return progressOf({
+    ...{ progress: textIn(row['progress']), percent: numberIn(row['percent']) ?? null, steps },
+    estimated_end: textIn(row['estimated_end']) || null,
+  });
 }
 
 function JobState({ row }: { row: Row }) {
@@ -171,37 +184,55 @@ function RevisionPage({ number }: { number: number }) {
       </PageHead>
       {!revertible && <p class="soft">{t.itCannotBeTakenBackIt}</p>}
       <div class="cards">
-        {changes.map(({ resource, id, what, fields }) => (
-          <section class="card" key={`${resource} ${id}`}>
-            <h2>
-              <a href={link(entryOf(resource), 'record', { of: resource, key: String(id) })}>
-                {resource} {id}
-              </a>{' '}
-              <small>{what}</small>
-            </h2>
-            <Scroller label={`${resource} ${id}`}>
-              <table>
-                <thead>
-                  <tr>
-                    <th>{t.field}</th>
-                    <th>{t.before}</th>
-                    <th>{t.after}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {Object.entries(rowIn(fields)).map(([name, values]) => (
-                    <tr key={name}>
-                      <td>{name}</td>
-                      <td class="wrap">{shownIn(rowIn(values)['before'])}</td>
-                      <td class="wrap">{shownIn(rowIn(values)['after'])}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scroller>
-          </section>
+        {changes.map((one) => (
+          <ChangedRecord key={`${one.resource} ${one.id}`} change={one} />
         ))}
       </div>
     </>
   );
+}
+
+type Changed = components['schemas']['RevisionDiff']['changes'][number];
+
+/** A record before and after a change. Of one that was made or removed, fields without a value are left out. */
+function ChangedRecord({ change: { resource, id, what, fields } }: { change: Changed }) {
+  const form = useLive(`form ${resource}`, [], () => formOf(resource)).value;
+  const rows = Object.entries(rowIn(fields))
+    .map(([wire, values]) => {
+      const { before, after } = rowIn(values);
+      const title = form?.fields.find((field) => field.wire === wire)?.title ?? wire;
+      return { wire, title, before: shown(before, null), after: shown(after, null), values: [before, after] };
+    })
+    .filter(({ before, after }) => before !== '–' || after !== '–');
+  const named = rows.find(({ wire }) => wire === form?.name_field)?.values;
+  const name = [named?.[1], named?.[0]].map(textIn).find((one) => one !== '') ?? String(id);
+  const title =
+    form === undefined ? `${resource} ${id}` : `${capital(form.title)} ${form.kind === 'settings' ? '' : name}`;
+  return (
+    <section class="card">
+      <div class="head">
+        <h2>
+          <a href={link(entryOf(resource), 'record', { of: resource, key: String(id) })}>{title}</a>{' '}
+          <small>{what}</small>
+        </h2>
+      </div>
+      <Rows
+        label={title}
+        rows={rows}
+        keyOf={({ wire }) => wire}
+        columns={[
+          { title: t.field, cell: (row: Side) => row.title },
+          ...(what === 'created' ? [] : [{ title: t.before, isLong: true, cell: (row: Side) => row.before }]),
+          ...(what === 'removed' ? [] : [{ title: t.after, isLong: true, cell: (row: Side) => row.after }]),
+        ]}
+      />
+    </section>
+  );
+}
+
+interface Side {
+  readonly wire: string;
+  readonly title: string;
+  readonly before: string;
+  readonly after: string;
 }

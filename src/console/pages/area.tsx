@@ -1,9 +1,15 @@
-import { allResources, type Brief, entries, entryOf } from '../base/catalogue.ts';
-import { capital } from '../base/format.ts';
+import { allResources, type Brief, entries, entryOf, formOf } from '../base/catalogue.ts';
+import { client } from '../base/client.ts';
+import { now } from '../base/contact.ts';
+import { capital, until, when } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link, type Place } from '../base/route.ts';
-import { Waiting } from '../parts/common.tsx';
+import { Card, Waiting } from '../parts/common.tsx';
+import { Named } from '../parts/named.tsx';
 import { PageHead } from '../parts/page-head.tsx';
+import { RecordTable } from '../parts/record-table.tsx';
+import { Rows } from '../parts/rows.tsx';
+import { taskNames } from '../parts/task-names.ts';
 import { plural } from '../texts/base/format.ts';
 import * as t from '../texts/pages/area.ts';
 
@@ -38,15 +44,86 @@ export default function AreaPage({ place: { entry } }: { place: Place }) {
           </a>
         )}
       </PageHead>
-      <Resources entry={entry} />
+      {entry === 'protection' && <Schedules />}
+      {main[entry] !== undefined && <Main {...main[entry]} />}
+      <div class="more">
+        <Resources entry={entry} />
+      </div>
     </>
+  );
+}
+
+/** The list that most people look for in an area. */
+const main: Readonly<Record<string, MainProps>> = {
+  block: { path: 'services/iscsi/target' },
+  accounts: { path: 'account/users', only: 'bsdusr_builtin=false' },
+  system: { path: 'services/services' },
+};
+
+interface MainProps {
+  readonly path: string;
+  readonly only?: string;
+}
+
+function Main({ path, only }: MainProps) {
+  const form = useLive(`form ${path}`, [], () => formOf(path));
+  if (form.value === undefined) return <Waiting refused={form.refused} what={t.whatThereIs} />;
+  const { kind, commands, title } = form.value;
+  const canCreate = kind === 'records' && commands.some(({ verb }) => verb === 'create');
+  return (
+    <Card
+      title={capital(plural(title))}
+      beside={canCreate && <a href={link(entryOf(path), 'record', { of: path, new: '1' })}>{t.newIt(title)}</a>}
+    >
+      <div class="brief">
+        <RecordTable form={form.value} only={only} />
+      </div>
+    </Card>
+  );
+}
+
+/** What runs next to protect the data. */
+function Schedules() {
+  const schedules = useLive('schedules', ['revisions'], () =>
+    client.get('/api/holdfast/v1/schedules', { query: { limit: 100 } }),
+  );
+  const due = schedules.value?.filter(({ resource }) => entryOf(resource) === 'protection');
+  return (
+    <Card title={t.whatRunsNext}>
+      {due === undefined ? (
+        <Waiting refused={schedules.refused} what={t.theSchedules} />
+      ) : due.length === 0 ? (
+        <p class="soft">{t.nothingHasAScheduleYet}</p>
+      ) : (
+        <Rows
+          label={t.whatRunsNext}
+          rows={due}
+          keyOf={({ resource, id }) => `${resource} ${id}`}
+          columns={[
+            {
+              title: t.task,
+              cell: ({ resource, id }) => (
+                <a href={link('protection', 'record', { of: resource, key: String(id) })}>
+                  {taskNames[resource] ?? resource} <Named path={resource} value={id} />
+                </a>
+              ),
+            },
+            { title: t.nextRun, cell: ({ next }) => (next === null ? '–' : when(next, now.value)) },
+            { title: t.inIt, isSoft: true, cell: ({ next }) => (next === null ? '' : until(next, now.value)) },
+            { title: t.schedule, isSoft: true, cell: ({ schedule }) => <code>{schedule}</code> },
+          ]}
+        />
+      )}
+    </Card>
   );
 }
 
 export function Resources({ entry }: { entry: string }) {
   const all = useLive('resources', [], allResources);
   if (all.value === undefined) return <Waiting refused={all.refused} what={t.whatThereIs} />;
-  const own = all.value.filter(({ path }) => entryOf(path) === entry);
+  const first = entries.find(({ name }) => name === entry)?.first ?? [];
+  const rankOf = ({ path }: Brief) => (first.indexOf(path) + first.length + 1) % (first.length + 1);
+  const own = all.value.filter(({ path }) => entryOf(path) === entry).toSorted((a, b) => rankOf(a) - rankOf(b));
   return (
     <div class="cards three">
       <Kind title={t.lists} some={own.filter(({ kind }) => kind === 'records')} />

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import type { components } from '../../../clients/typescript/src/index.ts';
 import { addressOf, type Command, entryOf, type Form, formOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
 import { capital, count } from '../base/format.ts';
-import { isSame, type Row, rowIn } from '../base/json.ts';
+import { type Row, rowIn } from '../base/json.ts';
 import { touch, useLive } from '../base/live.ts';
 import { notify, notifyChange } from '../base/notices.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
@@ -11,8 +12,9 @@ import { go, link, type Place } from '../base/route.ts';
 import { type Asked, addressIn, asCommand, openBody } from '../parts/asking.ts';
 import { Pill, Scroller, TypedName, Waiting } from '../parts/common.tsx';
 import { Fields } from '../parts/form.tsx';
+import { type Job, Working } from '../parts/job.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { Preview, planOf, type Step } from '../parts/preview.tsx';
+import { Preview, planHeader, planOf, type Step, useDestroyingPlan } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { initialValues } from '../parts/values.ts';
 import * as t from '../texts/pages/command.ts';
@@ -59,6 +61,7 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
   const preview = useSignal<{ readonly steps: readonly Step[]; readonly of: string } | undefined>(undefined);
   const typed = useSignal('');
   const progress = useSignal('');
+  const job = useSignal<Job | undefined>(undefined);
   const destroys = command.final || (command.verb === 'delete' && form.owner === 'machine');
   const dataset = datasetOf(form, name);
   const occupants = useLive(`occupants ${dataset}`, ['machine'], () => occupantsOf(destroys ? dataset : undefined));
@@ -71,6 +74,17 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
     body: hasBody ? sent : undefined,
     etag: undefined,
   };
+  const plan = useDestroyingPlan(destroys ? asked : undefined);
+  const token = plan.value?.token;
+  const seen = useRef(token);
+  // A name that was typed for another plan does not count.
+  useEffect(() => {
+    if (seen.current !== undefined && token !== undefined && seen.current !== token && typed.value !== '') {
+      typed.value = '';
+      notify(t.whatGoesWithItHasChanged, 'refused');
+    }
+    seen.current = token ?? seen.current;
+  }, [token, typed]);
   const look = async () => {
     refusal.value = undefined;
     try {
@@ -83,16 +97,11 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
     refusal.value = undefined;
     progress.value = `${command.title} …`;
     try {
-      // What was shown has to be what goes: the list is compared right before the request.
-      if (destroys && !isSame(await occupantsOf(dataset), occupants.value ?? [])) {
-        occupants.again();
-        typed.value = '';
-        notify(t.whatGoesWithItHasChanged, 'refused');
-        return;
-      }
       const { body, headers } = await client.exchange(asked.method, asked.address, {
         ...(asked.body !== undefined && { body: asked.body }),
-        progress: (job) => (progress.value = job.progress || `${job.title} …`),
+        // What was shown has to be what goes: otherwise the appliance refuses.
+        ...(token !== undefined && { headers: { [planHeader]: token } }),
+        progress: (now) => (job.value = now),
       });
       touch(`record:${form.path}`, 'machine', 'jobs', 'revisions');
       await notifyChange(
@@ -106,19 +115,34 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
       );
     } catch (error) {
       refusal.value = refusalOf(error);
+      if (refusal.value.status === 412) plan.again();
     } finally {
       progress.value = '';
+      job.value = undefined;
     }
   };
   const title = `${capital(command.verb.replaceAll('-', ' '))} ${form.title} ${name}`;
+  const entry = entryOf(form.path);
+  const list = link(entry, 'list', { of: form.path });
+  const up: readonly [string, string] =
+    command.on_record && form.kind === 'records'
+      ? [link(entry, 'record', { of: form.path, key: recordKey }), name]
+      : [form.kind === 'settings' ? link(entry, 'record', { of: form.path }) : list, capital(form.title)];
   const values = { ...initialValues(fields, undefined), ...changes.value };
   const set = (wire: string, value: unknown) => {
     changes.value = { ...changes.value, [wire]: value };
   };
-  const isReady = progress.value === '' && (!destroys || (typed.value === name && occupants.value !== undefined));
+  const isReady =
+    progress.value === '' &&
+    (!destroys || (typed.value === name && token !== undefined && occupants.value !== undefined));
   return (
     <>
-      <PageHead title={title} state={destroys && <Pill state="bad">{t.destroys}</Pill>} about={command.title} />
+      <PageHead
+        up={up}
+        title={title}
+        state={destroys && <Pill state="bad">{t.destroys}</Pill>}
+        about={command.verb === 'delete' ? form.description : command.title}
+      />
       <form
         class="cards sheet"
         onSubmit={(event) => {
@@ -141,21 +165,22 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
           asked={asked}
           shown={openBody(asked.body, fields)}
           command={asCommand(form, command.verb, recordKey, asked.body, fields)}
-          steps={preview.value?.steps}
-          isOld={preview.value !== undefined && preview.value.of !== JSON.stringify(changes.value)}
+          steps={destroys ? plan.value?.steps : preview.value?.steps}
+          isOld={!destroys && preview.value !== undefined && preview.value.of !== JSON.stringify(changes.value)}
         >
+          {plan.refused !== undefined && refusal.value === undefined && <p class="err">{plan.refused}</p>}
           <Refused refusal={refusal.value} known={fields.map(({ wire }) => wire)} />
-          <p class="soft" role="status">
-            {progress.value}
-          </p>
+          <Working title={progress.value} job={job.value} />
           <div class="row end">
             <button type="submit" class={destroys ? 'danger' : 'primary'} disabled={!isReady}>
-              {capital(command.verb.replaceAll('-', ' '))}
+              {destroys ? title : capital(command.verb.replaceAll('-', ' '))}
             </button>
-            <button type="button" onClick={() => void look()}>
-              {t.preview}
-            </button>
-            <a class="btn" href={link(entryOf(form.path), 'list', { of: form.path })}>
+            {!destroys && (
+              <button type="button" onClick={() => void look()}>
+                {t.preview}
+              </button>
+            )}
+            <a class="btn" href={up[0]}>
               {t.cancel}
             </a>
           </div>

@@ -46,7 +46,7 @@ export default function DifferencesPage({ place: { words } }: { place: Place }) 
         <label for="later">{t.until}</label>
         <select
           id="later"
-          class="filter"
+          class="span"
           value={to}
           onChange={({ currentTarget: { value } }) => go(link('storage', 'differences', { from, to: value }))}
         >

@@ -1,13 +1,10 @@
-import { addressOf, entryOf, type Form, formOf } from '../base/catalogue.ts';
-import { capital, shown } from '../base/format.ts';
-import { type Row, rowIn, textIn } from '../base/json.ts';
+import { entryOf, type Form, formOf } from '../base/catalogue.ts';
+import { capital } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
-import { useChoices } from '../parts/choices.ts';
 import { Waiting } from '../parts/common.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { type Column, Table } from '../parts/table.tsx';
-import { plainSchema } from '../parts/values.ts';
+import { RecordTable } from '../parts/record-table.tsx';
 import { plural } from '../texts/base/format.ts';
 import * as t from '../texts/pages/list.ts';
 
@@ -56,60 +53,8 @@ function Records({ form }: { form: Form }) {
         )}
       </PageHead>
       <section class="card">
-        {canList ? (
-          <Table
-            label={title}
-            address={addressOf(form.path)}
-            topics={[`record:${form.path}`, ...(form.owner === 'machine' ? ['machine'] : [])]}
-            columns={columnsOf(form)}
-            fields={[form.key_field, ...form.columns, ...(form.name_field == null ? [] : [form.name_field])]}
-            keyOf={(row) => textIn(row[form.key_field])}
-            empty={<p class="soft">{t.thereIsNoYet(form.title)}</p>}
-          />
-        ) : (
-          <p class="soft">{t.itHasNoListChooseWhat}</p>
-        )}
+        {canList ? <RecordTable form={form} /> : <p class="soft">{t.itHasNoListChooseWhat}</p>}
       </section>
     </>
   );
-}
-
-function columnsOf(form: Form): readonly Column[] {
-  const first = form.columns.includes(form.name_field ?? '')
-    ? form.columns
-    : [...(form.name_field == null ? [] : [form.name_field]), ...form.columns];
-  return first.map((wire, index): Column => {
-    const field = form.fields.find((one) => one.wire === wire);
-    const { schema } = plainSchema(rowIn(field?.schema));
-    const isNumber = schema['type'] === 'integer' || schema['type'] === 'number';
-    const isScalar =
-      isNumber || ['string', 'boolean'].includes(textIn(schema['type'])) || Array.isArray(schema['enum']);
-    const refers = field?.by_id === true ? (field.refers_to ?? undefined) : undefined;
-    return {
-      ...{ name: wire, title: field?.title ?? wire, isNumber: isNumber && refers === undefined, canSort: isScalar },
-      canFind: index === 0 && schema['type'] === 'string' && !Array.isArray(schema['enum']),
-      cell: (row) =>
-        index === 0 ? (
-          <a href={link(entryOf(form.path), 'record', { of: form.path, key: textIn(row[form.key_field]) })}>
-            {shown(row[wire], null)}
-          </a>
-        ) : refers !== undefined ? (
-          <Named path={refers} value={row[wire]} />
-        ) : (
-          <Cell row={row} wire={wire} widget={field?.widget ?? null} />
-        ),
-    };
-  });
-}
-
-function Cell({ row, wire, widget }: { row: Row; wire: string; widget: string | null }) {
-  const text = shown(row[wire], widget);
-  return <span title={text.length > 40 ? text : undefined}>{text.length > 60 ? `${text.slice(0, 58)}…` : text}</span>;
-}
-
-/** The name of the record that an id belongs to. */
-function Named({ path, value }: { path: string; value: unknown }) {
-  const choices = useChoices(path);
-  const nameOf = (id: unknown) => choices.find((one) => one.id === textIn(id))?.name ?? shown(id, null);
-  return <>{Array.isArray(value) ? value.map(nameOf).join(', ') || '–' : nameOf(value)}</>;
 }

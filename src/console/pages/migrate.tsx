@@ -39,7 +39,7 @@ export default function MigratePage() {
     }
   };
   return (
-    <>
+    <div class="cards">
       <PageHead up={[link('system'), t.system]} title={t.moveFromAnOldAppliance} />
       <Card title={t.theConfigurationOfFreeNASOrTrueNAS}>
         <form
@@ -64,7 +64,7 @@ export default function MigratePage() {
         </form>
       </Card>
       {found.value !== undefined && <Proposal migration={found.value} text={text} />}
-    </>
+    </div>
   );
 }
 

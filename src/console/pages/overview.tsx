@@ -1,16 +1,18 @@
-import type { components } from '../../../clients/typescript/src/index.ts';
 import { entryOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
 import { now } from '../base/contact.ts';
-import { bytes, until, when } from '../base/format.ts';
+import { bytes, when } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { undo } from '../base/notices.ts';
 import { readRevisions } from '../base/revisions.ts';
 import { link } from '../base/route.ts';
 import { Card, Scroller, SpaceBar, SpaceKey, Waiting } from '../parts/common.tsx';
+import { JobLine } from '../parts/job.tsx';
 import { MeasuredCharts } from '../parts/measured.tsx';
+import { Named } from '../parts/named.tsx';
 import { DiskRow, type Pool, PoolState, readPools } from '../parts/pools.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
+import { taskNames } from '../parts/task-names.ts';
 import * as t from '../texts/pages/overview.ts';
 
 /** One screen: is everything well, and if not, what ends it. */
@@ -170,23 +172,6 @@ function Changes() {
   );
 }
 
-export function JobLine({ job }: { job: components['schemas']['Job'] }) {
-  const { title, percent, estimated_end: end, progress } = job;
-  return (
-    <div class="field">
-      <div class="row">
-        <span class="grow">{title}</span>
-        <span class="soft">
-          {[percent == null ? progress : `${percent} %`, end == null ? '' : until(end, now.value)]
-            .filter((one) => one !== '')
-            .join(' · ')}
-        </span>
-      </div>
-      <progress aria-label={title} {...(percent == null ? {} : { value: percent, max: 100 })} />
-    </div>
-  );
-}
-
 function Running() {
   const jobs = useLive('running', ['jobs'], () =>
     client.get('/api/holdfast/v1/jobs', { query: { filter: ['state=running'] } }),
@@ -203,15 +188,6 @@ function Running() {
     </Card>
   );
 }
-
-const taskNames: Readonly<Record<string, string>> = {
-  'tasks/cronjob': t.cronJob,
-  'tasks/rsync': t.rsyncTask,
-  'tasks/smarttest': t.smartTest,
-  'storage/task': t.snapshotTask,
-  'storage/replication': t.replication,
-  'storage/scrub': t.scrub,
-};
 
 function Next() {
   const next = useLive('next', ['revisions'], () => client.get('/api/holdfast/v1/schedules', { query: { limit: 5 } }));
@@ -230,7 +206,7 @@ function Next() {
                 <td>{at == null ? '' : when(at, now.value)}</td>
                 <td>
                   <a href={link(entryOf(resource), 'record', { of: resource, key: String(id) })}>
-                    {taskNames[resource] ?? resource} {id}
+                    {taskNames[resource] ?? resource} <Named path={resource} value={id} />
                   </a>
                 </td>
               </tr>
@@ -241,6 +217,12 @@ function Next() {
     </Card>
   );
 }
+
+const serviceNames: Readonly<Record<string, string>> = {
+  ...{ afp: 'AFP', cifs: 'SMB', domaincontroller: t.domainController, dynamicdns: t.dynamicDns, ftp: 'FTP' },
+  ...{ iscsitarget: 'iSCSI', lldp: 'LLDP', netdata: 'Netdata', nfs: 'NFS', s3: 'S3', smartd: 'SMART' },
+  ...{ snmp: 'SNMP', ssh: 'SSH', tftp: 'TFTP', ups: 'UPS', webdav: 'WebDAV' },
+};
 
 function Services() {
   const services = useLive('services', ['record:services/services', 'machine', 'problems'], () =>
@@ -258,7 +240,7 @@ function Services() {
             {on.map(({ id, srv_service: name, srv_state: state }) => (
               <tr key={id}>
                 <td>
-                  <span class={`dot ${state === 'RUNNING' ? 'ok' : 'warn'}`}> {name}</span>
+                  <span class={`dot ${state === 'RUNNING' ? 'ok' : 'warn'}`}> {serviceNames[name] ?? name}</span>
                 </td>
                 <td class="num soft">
                   {state === 'RUNNING' ? (
@@ -271,7 +253,10 @@ function Services() {
             ))}
             <tr>
               <td class="wrap">
-                <span class="dot off"> {off.map(({ srv_service: name }) => name).join(', ')}</span>
+                <span class="dot off">
+                  {' '}
+                  {off.map(({ srv_service: name }) => serviceNames[name] ?? name).join(', ')}
+                </span>
               </td>
               <td class="num soft">{t.off}</td>
             </tr>

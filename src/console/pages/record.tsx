@@ -11,6 +11,7 @@ import { go, link, type Place } from '../base/route.ts';
 import { type Asked, asCommand, openBody } from '../parts/asking.ts';
 import { Waiting } from '../parts/common.tsx';
 import { Fields } from '../parts/form.tsx';
+import { type Job, Working } from '../parts/job.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Preview, planOf, type Step } from '../parts/preview.tsx';
 import { RecordCommands, RecordProblems } from '../parts/record-parts.tsx';
@@ -78,6 +79,7 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
   const refusal = useSignal<Refusal | undefined>(undefined);
   const preview = useSignal<{ readonly steps: readonly Step[]; readonly of: string } | undefined>(undefined);
   const progress = useSignal('');
+  const job = useSignal<Job | undefined>(undefined);
   const isTouched = Object.keys(changes.value).length > 0;
   // What somebody edits stays what they saw; otherwise the form follows the record.
   useEffect(() => {
@@ -116,7 +118,7 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
       const { body, headers } = await client.exchange(asked.method, asked.address, {
         body: asked.body,
         ...(asked.etag !== undefined && { headers: { 'if-match': asked.etag } }),
-        progress: (job) => (progress.value = job.progress || `${job.title} …`),
+        progress: (now) => (job.value = now),
       });
       const name = nameOf(form, rowIn(body)) || recordKey;
       changes.value = {};
@@ -128,6 +130,7 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
       refusal.value = refusalOf(error);
     } finally {
       progress.value = '';
+      job.value = undefined;
     }
   };
   const title = isNew
@@ -181,9 +184,7 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
           isOld={preview.value !== undefined && preview.value.of !== JSON.stringify(changes.value)}
         >
           <Refused refusal={refusal.value} known={fields.map(({ wire }) => wire)} />
-          <p class="soft" role="status">
-            {progress.value}
-          </p>
+          <Working title={progress.value} job={job.value} />
           <div class="row end">
             <button type="submit" class="primary" disabled={progress.value !== '' || (!isNew && !isTouched)}>
               {t.save}

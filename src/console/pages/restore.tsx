@@ -3,7 +3,7 @@ import type { components } from '../../../clients/typescript/src/index.ts';
 import { addressOf, entryOf, formOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
 import { count } from '../base/format.ts';
-import { isSame, rowsIn, textIn } from '../base/json.ts';
+import { rowsIn, textIn } from '../base/json.ts';
 import { touch, useLive } from '../base/live.ts';
 import { notify } from '../base/notices.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
@@ -12,7 +12,7 @@ import { type Asked, asCommand } from '../parts/asking.ts';
 import { Pick, TypedName, Waiting } from '../parts/common.tsx';
 import { TextField } from '../parts/labelled.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { Preview, planOf, type Step } from '../parts/preview.tsx';
+import { Preview, planHeader, planOf, type Step, useDestroyingPlan } from '../parts/preview.tsx';
 import { Refused } from '../parts/refused.tsx';
 import * as t from '../texts/pages/restore.ts';
 
@@ -47,16 +47,18 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
   const refusal = useSignal<Refusal | undefined>(undefined);
   const preview = useSignal<{ readonly steps: readonly Step[]; readonly of: string } | undefined>(undefined);
   const isSending = useSignal(false);
-  if (lost.value === undefined) return <Waiting refused={lost.refused} what={t.whatIsNewer} />;
-  const { newer, occupants } = lost.value;
   const isBack = way.value === 'rollback';
+  const { newer, occupants } = lost.value ?? { newer: [], occupants: [] };
   const body = isBack ? { force: newer.length > 0 } : { name: target.value };
   const asked: Asked = {
     method: 'POST',
     address: `${addressOf('storage/snapshot', id)}${way.value}/`,
     ...{ body, etag: undefined },
   };
+  const plan = useDestroyingPlan(isBack && lost.value !== undefined ? asked : undefined);
+  if (lost.value === undefined) return <Waiting refused={lost.refused} what={t.whatIsNewer} />;
   const of = JSON.stringify([way.value, body]);
+  const token = plan.value?.token;
   const look = async () => {
     refusal.value = undefined;
     try {
@@ -70,19 +72,21 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
     refusal.value = undefined;
     isSending.value = true;
     try {
-      // What was shown has to be what is lost: the list is compared right before the request.
-      if (isBack && !isSame(await readLost(dataset, name), lost.value)) {
-        lost.again();
-        typed.value = '';
-        notify(t.whatWouldBeLostHasChanged, 'refused');
-        return;
-      }
-      await client.request(asked.method, asked.address, { body });
+      await client.exchange(asked.method, asked.address, {
+        body,
+        // What was shown has to be what is lost: otherwise the appliance refuses.
+        ...(token !== undefined && { headers: { [planHeader]: token } }),
+      });
       touch('machine', 'record:storage/snapshot');
       notify(isBack ? t.isWhatItWasAt(dataset, name) : t.hasTheFilesOf(target.value, id));
       go(link('storage', 'dataset', { name: isBack ? dataset : target.value }));
     } catch (error) {
       refusal.value = refusalOf(error);
+      if (refusal.value.status === 412) {
+        typed.value = '';
+        lost.again();
+        plan.again();
+      }
     } finally {
       isSending.value = false;
     }
@@ -92,7 +96,7 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
     preview.value = undefined;
     refusal.value = undefined;
   };
-  const isReady = !isSending.value && (!isBack || typed.value === dataset);
+  const isReady = !isSending.value && (!isBack || (typed.value === dataset && token !== undefined));
   const command = form.value === undefined ? '' : asCommand(form.value, way.value, id, body, form.value.fields);
   return (
     <>
@@ -147,17 +151,20 @@ export default function RestorePage({ place: { words } }: { place: Place }) {
         <Preview
           {...{ asked, command }}
           shown={body}
-          steps={preview.value?.steps}
-          isOld={preview.value !== undefined && preview.value.of !== of}
+          steps={isBack ? plan.value?.steps : preview.value?.steps}
+          isOld={!isBack && preview.value !== undefined && preview.value.of !== of}
         >
+          {plan.refused !== undefined && refusal.value === undefined && <p class="err">{plan.refused}</p>}
           <Refused refusal={refusal.value} known={isBack ? [] : ['name']} />
           <div class="row end">
             <button type="submit" class={isBack ? 'danger' : 'primary'} disabled={!isReady}>
               {isBack ? t.rollBack(dataset) : t.makeTheDataset}
             </button>
-            <button type="button" onClick={() => void look()}>
-              {t.preview}
-            </button>
+            {!isBack && (
+              <button type="button" onClick={() => void look()}>
+                {t.preview}
+              </button>
+            )}
             <a class="btn" href={link('storage', 'snapshots', { dataset })}>
               {t.cancel}
             </a>

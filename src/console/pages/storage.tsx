@@ -76,7 +76,7 @@ function OnePool({ pool, isAlone, spaces }: { pool: Pool; isAlone: boolean; spac
           </h2>
         )}
         <PoolState pool={pool} />
-        <span class="soft grow">
+        <span class="soft grow about">
           {t.freeOf(
             [...new Set(disks.map(({ group }) => group))].join(', '),
             count(disks.length, t.disk),

@@ -1,6 +1,7 @@
 /** The disks of a pool as they are grouped, and what has to be done about one that has failed. */
 import { client } from '../base/client.ts';
-import { bytes, count } from '../base/format.ts';
+import { now } from '../base/contact.ts';
+import { bytes, count, until } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
 import * as t from '../texts/parts/bays.ts';
@@ -13,10 +14,33 @@ export const replaceLink = (pool: string, disk = ''): string => link('storage', 
 export const failedIn = ({ disks }: Pool): readonly Disk[] =>
   disks.filter((one) => !one.isSpare && diskState(one) === 'bad');
 
+/** Series that one request takes. */
+const mostDisks = 50;
+
+/** The last temperature of each disk, by its name. */
+async function readTemperatures(): Promise<ReadonlyMap<string, number>> {
+  const series = await client.get('/api/holdfast/v1/metrics/series', {
+    query: { limit: 1000, filter: ['metric=temperature'] },
+  });
+  const names = new Map(series.filter(({ device }) => device !== '').map((one) => [one.series, one.device]));
+  const wanted = [...names.keys()].slice(0, mostDisks);
+  if (wanted.length === 0) return new Map();
+  const { series: found } = await client.get('/api/holdfast/v1/metrics/history', {
+    query: { series: wanted.join(','), from: '-1h' },
+  });
+  return new Map(
+    found.flatMap(({ series: one, points }) => {
+      const last = points.at(-1)?.mean;
+      return last === undefined ? [] : [[names.get(one) ?? '', last] as const];
+    }),
+  );
+}
+
 export function Bays({ pool }: { pool: Pool }) {
   const { value: problems = [] } = useLive('disk problems', ['problems'], () =>
     client.get('/api/holdfast/v1/problems', { query: { filter: ['kind=smart'] } }),
   );
+  const { value: degrees } = useLive('temperatures', ['measured'], readTemperatures);
   const warned = new Set(problems.map(({ about }) => about.replace('storage/disk/', '')));
   return (
     <Card title={t.disks} beside={<span class="soft">{t.byTheirGroups}</span>}>
@@ -33,6 +57,7 @@ export function Bays({ pool }: { pool: Pool }) {
                 <Bay
                   key={`${group} ${disk.name}`}
                   {...{ disk, pool }}
+                  degrees={degrees?.get(disk.name)}
                   isWarned={disk.machine !== undefined && warned.has(disk.machine.id)}
                 />
               ))}
@@ -63,7 +88,14 @@ const said: Readonly<Record<string, string>> = {
 export const saidOf = ({ status, isStandIn }: Disk): string =>
   isStandIn ? t.spareStandsIn : (said[status] ?? status.toLowerCase());
 
-function Bay({ disk, pool, isWarned }: { disk: Disk; pool: Pool; isWarned: boolean }) {
+interface BayProps {
+  readonly disk: Disk;
+  readonly pool: Pool;
+  readonly isWarned: boolean;
+  readonly degrees: number | undefined;
+}
+
+function Bay({ disk, pool, isWarned, degrees }: BayProps) {
   const { name, machine, isSpare, isStandIn, errors } = disk;
   const state = diskState(disk) === 'ok' && isWarned ? 'warn' : diskState(disk);
   return (
@@ -71,6 +103,7 @@ function Bay({ disk, pool, isWarned }: { disk: Disk; pool: Pool; isWarned: boole
       <div class="row">
         <b>{machine?.slot === undefined ? name : t.bay(machine.slot)}</b>
         <span class="grow" />
+        {degrees !== undefined && <span class="soft">{t.celsius(Math.round(degrees))}</span>}
         <span class={`dot ${isSpare ? 'off' : state}`} />
       </div>
       <p class="soft">
@@ -124,13 +157,21 @@ export function Mending({ pool }: { pool: Pool }) {
 const machineName = ({ machine, label }: Disk): string =>
   machine === undefined ? nameIn(label) : t.serialNumber(machine.serial || t.unknown);
 
+/** When a scan ends if it goes on as it has begun; undefined as long as that says nothing. */
+function endOf({ percent, began }: Scan, at: number): string | undefined {
+  if (began === undefined || percent < 1) return undefined;
+  return new Date(began + ((at - began) * 100) / percent).toISOString();
+}
+
 export function Progress({ scan, what }: { scan: Scan | undefined; what?: string }) {
   if (scan === undefined) return null;
   const percent = Math.floor(scan.percent);
+  const end = endOf(scan, now.value);
   return (
     <div class="scan" role="status">
       <p>
         {what ?? (scan.kind === 'resilver' ? t.aDiskIsFilled : t.allDataIsRead)}: {percent} %
+        {end !== undefined && ` · ${t.probablyDone(until(end, now.value))}`}
         {scan.errors > 0 && <span class="bad"> · {count(scan.errors, t.error)}</span>}
       </p>
       <progress max={100} value={percent} aria-label={scan.kind} />

@@ -149,8 +149,11 @@ function Charts({ measured }: { measured: Measured }) {
 function Capacity({ forecast, measured: { from, to, series } }: { forecast: Forecast; measured: Measured }) {
   const { pool, used, size, per_day: perDay } = forecast;
   const ahead = perDay === null ? 0 : (to - from) / 3;
+  const measured = series.get(`pool/${pool.replaceAll(/\s+/g, '_')}/used`) ?? [];
+  // It goes on where the measured line ends.
+  const begin = measured.at(-1) ?? { at: to, value: used };
   const lines: readonly Line[] = [
-    { label: '', points: series.get(`pool/${pool.replaceAll(/\s+/g, '_')}/used`) ?? [] },
+    { label: '', points: measured },
     ...(perDay === null
       ? []
       : [
@@ -158,8 +161,8 @@ function Capacity({ forecast, measured: { from, to, series } }: { forecast: Fore
             label: 'expected',
             isForecast: true,
             points: [
-              { at: to, value: used },
-              { at: to + ahead, value: Math.min(size, Math.max(0, used + (perDay * ahead) / day)) },
+              begin,
+              { at: to + ahead, value: Math.min(size, Math.max(0, begin.value + (perDay * ahead) / day)) },
             ],
           },
         ]),

@@ -33,6 +33,8 @@ export interface Scan {
   readonly kind: string;
   readonly state: string;
   readonly percent: number;
+  /** When it began, in milliseconds since 1970, while it runs. */
+  readonly began: number | undefined;
   readonly errors: number;
 }
 
@@ -98,9 +100,11 @@ const rootOf = (tree: unknown): Row | undefined => rowsIn(Array.isArray(tree) ? 
 function scanIn(tree: unknown): Scan | undefined {
   const scan = rootOf(tree)?.['scan'];
   if (!isRow(scan)) return undefined;
+  const began = numberIn(scan['began']);
   return {
     ...{ kind: textIn(scan['kind']), state: textIn(scan['state']) },
     ...{ percent: numberIn(scan['percent']) ?? 0, errors: numberIn(scan['errors']) ?? 0 },
+    began: began === undefined ? undefined : began * 1000,
   };
 }
 

@@ -2,17 +2,40 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { components } from '../../../clients/typescript/src/index.ts';
 import { client } from '../base/client.ts';
+import { isRow, listIn } from '../base/json.ts';
+import { useLive } from '../base/live.ts';
 import * as t from '../texts/parts/preview.ts';
 import { type Asked, asFile, asRequest } from './asking.ts';
 
 export type Step = components['schemas']['PlannedStep'];
 
 /** What a request would do to the machine. Nothing happens. */
-export async function planOf({ method, address, body }: Asked): Promise<readonly Step[]> {
-  const steps = await client.post('/api/holdfast/v1/plan', {
+export async function planOf(asked: Asked): Promise<readonly Step[]> {
+  return (await planWithToken(asked)).steps;
+}
+
+interface Plan {
+  readonly steps: readonly Step[];
+  /** Sent with the request, it makes the appliance refuse what would do something else by then. */
+  readonly token: string;
+}
+
+async function planWithToken({ method, address, body }: Asked): Promise<Plan> {
+  const { body: steps, headers } = await client.exchange('POST', '/api/holdfast/v1/plan', {
     body: { method, path: address, details: true, ...(body === undefined ? {} : { body }) },
   });
-  return steps.filter((step): step is Step => typeof step !== 'string');
+  return { steps: listIn(steps).filter(isStep), token: headers.get(planHeader) ?? '' };
+}
+
+const isStep = (one: unknown): one is Step => isRow(one) && Array.isArray(one['files']);
+
+export const planHeader = 'x-holdfast-plan';
+
+/** The plan of a request that destroys, made again whenever the machine changes. Others have a plan when it is asked for. */
+export function useDestroyingPlan(asked: Asked | undefined) {
+  return useLive(`plan ${JSON.stringify(asked)}`, ['machine', 'revisions'], async () =>
+    asked === undefined ? undefined : planWithToken(asked),
+  );
 }
 
 const tabs = [

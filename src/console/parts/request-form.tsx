@@ -6,6 +6,7 @@ import { notifyChange } from '../base/notices.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
 import * as t from '../texts/parts/request-form.ts';
 import type { Asked } from './asking.ts';
+import { type Job, Working } from './job.tsx';
 import { Preview, planOf, type Step } from './preview.tsx';
 import { Refused } from './refused.tsx';
 
@@ -38,6 +39,7 @@ export function RequestForm(props: RequestFormProps) {
   const refusal = useSignal<Refusal | undefined>(undefined);
   const preview = useSignal<{ readonly steps: readonly Step[]; readonly of: string } | undefined>(undefined);
   const progress = useSignal('');
+  const job = useSignal<Job | undefined>(undefined);
   const draft = JSON.stringify(asked);
   const look = async () => {
     refusal.value = undefined;
@@ -56,7 +58,7 @@ export function RequestForm(props: RequestFormProps) {
       const { headers } = await around(() =>
         client.exchange(asked.method, asked.address, {
           body: asked.body,
-          progress: (job) => (progress.value = job.progress || `${job.title} …`),
+          progress: (now) => (job.value = now),
         }),
       );
       touch('revisions', 'machine', 'jobs');
@@ -66,6 +68,7 @@ export function RequestForm(props: RequestFormProps) {
       refusal.value = refusalOf(error);
     } finally {
       progress.value = '';
+      job.value = undefined;
     }
   };
   return (
@@ -85,9 +88,7 @@ export function RequestForm(props: RequestFormProps) {
         isOld={preview.value !== undefined && preview.value.of !== draft}
       >
         <Refused refusal={refusal.value} known={known} />
-        <p class="soft" role="status">
-          {progress.value}
-        </p>
+        <Working title={progress.value} job={job.value} />
         <div class="row end">
           <button type="submit" class="primary" disabled={progress.value !== '' || isIncomplete}>
             {props.send}

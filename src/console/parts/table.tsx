@@ -29,6 +29,8 @@ interface TableProps {
   /** What stands there if the list is empty. */
   readonly empty: ComponentChildren;
   readonly order?: string;
+  /** What is chosen from the list, such as `bsdusr_builtin=false`. */
+  readonly only?: string | undefined;
 }
 
 /** Height of a row, which the style sheet has too. */
@@ -58,7 +60,7 @@ async function readPages(address: string, words: URLSearchParams, pages: number)
  * A list of any length: the appliance orders, filters and pages it, and the page has the rows only that are in sight. The
  * arrow keys move from row to row.
  */
-export function Table({ label, address, topics, columns, fields, keyOf, empty, order: first = '' }: TableProps) {
+export function Table({ label, address, topics, columns, fields, keyOf, empty, order: first = '', only }: TableProps) {
   const order = useSignal(first);
   const text = useSignal('');
   const find = useSignal('');
@@ -72,6 +74,7 @@ export function Table({ label, address, topics, columns, fields, keyOf, empty, o
     return () => clearTimeout(timer);
   }, [text.value, find, pages]);
   const words = new URLSearchParams({ limit: String(pageSize), fields: [...new Set(fields)].join(',') });
+  if (only !== undefined) words.append('filter', only);
   if (order.value !== '') words.set('order', order.value);
   if (find.value !== '' && findable !== undefined) words.append('filter', `${findable.name}~${find.value}`);
   const shown = useLive(`${address} ${words} ${pages.value}`, topics, () => readPages(address, words, pages.value));
@@ -84,7 +87,7 @@ export function Table({ label, address, topics, columns, fields, keyOf, empty, o
   };
   return (
     <div class="list">
-      {findable !== undefined && (
+      {findable !== undefined && (find.value !== '' || text.value !== '' || value?.rows.length !== 0) && (
         <div class="row tools">
           <input
             type="text"

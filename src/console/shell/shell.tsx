@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { entries } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
 import { count } from '../base/format.ts';
@@ -58,6 +58,12 @@ export function Shell({ name }: { name: string }) {
   const { value: jobs = [] } = useLive('running', ['jobs'], () =>
     client.get('/api/holdfast/v1/jobs', { query: { filter: ['state=running'] } }),
   );
+  const menu = useRef<HTMLElement>(null);
+  // On a narrow window the menu is a line that scrolls. Scrolling it by itself leaves the page where it is.
+  useEffect(() => {
+    const current = menu.current?.querySelector<HTMLElement>('[aria-current]');
+    if (current != null) menu.current?.scrollTo({ left: current.offsetLeft - 60 });
+  }, [place.value.entry]);
   const open = problems.filter(({ dismissed }) => !dismissed);
   const isCritical = open.some(({ severity }) => severity === 'critical');
   const title = open.length === 0 ? t.everythingIsWell : count(open.length, t.thingNeedsYou, t.thingsNeedYou);
@@ -83,7 +89,7 @@ export function Shell({ name }: { name: string }) {
           {t.signOut}
         </button>
       </header>
-      <nav aria-label={t.areas}>
+      <nav aria-label={t.areas} ref={menu}>
         {entries.map((one) => (
           <a key={one.name} href={link(one.name)} aria-current={place.value.entry === one.name ? 'page' : undefined}>
             <span>{one.title}</span>

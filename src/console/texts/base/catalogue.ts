@@ -7,3 +7,4 @@ export const accountsAndDirectory = 'Accounts and directory';
 export const network = 'Network';
 export const system = 'System';
 export const activity = 'Activity';
+export const quoted = (title: string) => `“${title}”`;

@@ -3,6 +3,7 @@ export const minAgo = (round: string | number) => `${round} min ago`;
 export const hAgo = (round: string | number) => `${round} h ago`;
 export const dAgo = (round: string | number) => `${round} d ago`;
 export const inLessThanAMinute = 'in less than a minute';
+export const inDays = (days: string | number) => `in ${days} days`;
 export const inMin = (hours: string | number, minutes: string | number) => `in ${hours}${minutes} min`;
 export const units = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 export const yes = 'yes';

@@ -5,7 +5,8 @@ export const hasLimitedRights = 'has limited rights';
 export const password = 'Password';
 export const thePasswordIsThatOfThe =
   'The password is that of the account. A new one ends the sessions that the old one began, this one too.';
-export const accounts = 'Accounts';
+export const changeThePassword = 'Change the password…';
+export const signOut = 'Sign out';
 export const theSecondFactorWasRemoved = 'The second factor was removed.';
 export const secondFactor = 'Second factor';
 export const keepTheseRecoveryCodesEachIs =

@@ -3,5 +3,4 @@ import { type Piece, say } from '../say.ts';
 export const thereIsNoResource = (path: string | number) => `There is no resource ${path}.`;
 export const theList = 'the list';
 export const newIt = (title: Piece) => say`New ${title}`;
-export const thereIsNoYet = (title: Piece) => say`There is no ${title} yet.`;
 export const itHasNoListChooseWhat = 'It has no list: choose what to do above.';

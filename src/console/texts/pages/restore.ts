@@ -1,7 +1,6 @@
 import { type Piece, say } from '../say.ts';
 
 export const whatIsNewer = 'what is newer';
-export const whatWouldBeLostHasChanged = 'What would be lost has changed. Nothing was restored: look again.';
 export const isWhatItWasAt = (dataset: string | number, name: string | number) =>
   `${dataset} is what it was at ${name}.`;
 export const hasTheFilesOf = (target: string | number, id: string | number) => `${target} has the files of ${id}.`;

@@ -31,3 +31,5 @@ export const serialNumber = (part: string | number) => `serial number ${part}`;
 export const aDiskIsFilled = 'A disk is filled';
 export const allDataIsRead = 'All data is read';
 export const unknown = 'unknown';
+export const celsius = (degrees: string | number) => `${degrees} °C`;
+export const probablyDone = (when: string | number) => `done ${when}, if it goes on like this`;
