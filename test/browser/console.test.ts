@@ -1,5 +1,7 @@
 /** The console in a real browser: every page by axe in light, dark and at 320 px, the budget, and tasks of people. */
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { rootPassword } from '../support/appliance.ts';
@@ -47,6 +49,45 @@ test('axe finds nothing on any page, in light and dark, and the pages fit into 3
   }
   assert.deepEqual(wrong, []);
   assert.deepEqual(world.mishaps, []);
+});
+
+/** What a person can use on the page now, each with a number. Of radio buttons the arrow keys reach the others. */
+const numbered = `(() => {
+  const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')];
+  const usable = all.filter((one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0 &&
+    !(one.type === 'radio' && !one.checked));
+  usable.forEach((one, index) => { one.dataset.nth = String(index); });
+  return usable.length;
+})()`;
+
+/** The number of what has the focus, if it is seen that it has it. */
+const focused = `(() => {
+  const one = document.activeElement;
+  const { outlineStyle, outlineWidth } = getComputedStyle(one);
+  const box = one.getBoundingClientRect();
+  const isSeen = outlineStyle !== 'none' && outlineWidth !== '0px' && box.bottom > 0 && box.top < innerHeight;
+  return isSeen ? one.dataset.nth : 'unseen ' + one.outerHTML.slice(0, 120);
+})()`;
+
+test('everything on every page is reached by the keyboard alone, and it is seen where the focus is', async () => {
+  const page = await world.signedIn();
+  for (const [name, address] of Object.entries(pages)) {
+    await visit(page, address);
+    await page.evaluate('document.activeElement.blur(); getSelection().setPosition(document.body, 0)');
+    const count = Number(await page.evaluate(numbered));
+    const reached = new Set<string>();
+    for (let presses = 0; presses < count + 3 && reached.size < count; presses += 1) {
+      await page.keyboard.press('Tab');
+      const where = String(await page.evaluate(focused));
+      if (where !== 'undefined' && !where.startsWith('unseen <body')) reached.add(where);
+    }
+    assert.deepEqual(
+      [...reached].filter((one) => one.startsWith('unseen')),
+      [],
+      name,
+    );
+    assert.equal(reached.size, count, `${name}: ${count - reached.size} of ${count} are not reached`);
+  }
 });
 
 test('a wrong password is refused with a sentence, and the end of a session is noticed', async () => {
@@ -181,6 +222,34 @@ test('a pool is removed only after its name is typed, and what lies on it is lis
   assert.match((await sent).headers()['x-holdfast-plan'] ?? '', /^[\w-]{43}$/);
   await page.locator('.notices').getByText('Delete: volume fast').waitFor();
   assert.equal((await box.api.get('/api/v1.0/storage/volume/fast/')).status, 404);
+});
+
+test('what is refused as busy names what uses it, as a link', async () => {
+  await box.api.expect(201, 'POST', 'storage/snapshot/', { dataset: 'tank/work', name: 'monday' });
+  await box.api.expect(202, 'POST', 'storage/snapshot/tank/work@monday/clone/', { name: 'tank/copy' });
+  const page = await world.signedIn();
+  await visit(page, '#/storage/command?of=storage/dataset&key=tank/work&verb=delete');
+  await page.getByLabel('Type tank/work to go on').fill('tank/work');
+  await page.getByRole('button', { name: 'Delete dataset tank/work' }).click();
+  await page.getByText('Clones need tank/work: tank/copy. Remove them first.').waitFor();
+  assert.deepEqual(await findings(page), []);
+  await page.getByRole('alert').getByRole('link', { name: 'tank/copy' }).click();
+  await page.getByRole('heading', { name: 'tank / copy' }).waitFor();
+});
+
+test('a difference from the configuration is shown on the record that it comes from, and the button mends it', async () => {
+  await box.api.expect(200, 'PUT', '/api/holdfast/v1/drift/samba', { policy: 'report' });
+  const file = join(box.folder, 'virtual/root/etc/samba/smb.conf');
+  writeFileSync(file, `${readFileSync(file, 'utf8')}# by hand\n`);
+  const page = await world.signedIn();
+  await visit(page, pages['share'] ?? '');
+  await box.engine.inspect();
+  const note = page.locator('.note', { hasText: 'Subsystem samba was changed outside of Holdfast.' });
+  await note.waitFor();
+  assert.deepEqual(await findings(page), []);
+  await note.getByRole('button', { name: 'Heal' }).click();
+  await note.waitFor({ state: 'detached' });
+  assert.doesNotMatch(readFileSync(file, 'utf8'), /by hand/);
 });
 
 test('a list of thousands has only the rows in sight in the page, and finds and orders on the appliance', async () => {

@@ -23270,6 +23270,13 @@ export interface components {
              *     ]
              */
             commands: components["schemas"]["ResourceCommand"][];
+            /**
+             * @description Parts of the machine that are made from its records, as GET drift has them.
+             * @example [
+             *       "example"
+             *     ]
+             */
+            subsystems: string[];
         };
         /** SearchResult */
         SearchResult: {
@@ -44429,7 +44436,7 @@ export interface operations {
                  *       "path"
                  *     ]
                  */
-                fields?: ("path" | "name" | "title" | "description" | "kind" | "owner" | "name_field" | "key_field" | "columns" | "fields" | "commands")[];
+                fields?: ("path" | "name" | "title" | "description" | "kind" | "owner" | "name_field" | "key_field" | "columns" | "fields" | "commands" | "subsystems")[];
                 /**
                  * @description Fields that the records are ordered by, separated by commas, - before a field for descending. A closed list is ordered as it is described. Pages are in the order path if not sent.
                  * @example [

@@ -57,6 +57,10 @@ const entry = objectOf('ResourceForm', {
   columns: listOf(stringOf('One field.'), 'The fields that a table shows.'),
   fields: listOf(formField, 'Its fields.'),
   commands: listOf(command, 'What can be done with it.'),
+  subsystems: listOf(
+    stringOf('Name of one.'),
+    'Parts of the machine that are made from its records, as GET drift has them.',
+  ),
 });
 
 export const resources = section('resources', 'What there is to manage, as forms and tables show it.', [
@@ -69,7 +73,13 @@ export const resources = section('resources', 'What there is to manage, as forms
     list: { key: ['path'] },
     example: { query: { filter: 'path=sharing/cifs' } },
     isOpen: true,
-    run: ({ engine }) => formsOf(engine.resources),
+    run: ({ engine, subsystems }) =>
+      formsOf(engine.resources).map((form) => ({
+        ...form,
+        subsystems: subsystems
+          .filter(({ reads }) => reads.some(({ path }) => path === form.path))
+          .map(({ name }) => name),
+      })),
   }),
 ]);
 

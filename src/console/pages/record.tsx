@@ -147,7 +147,12 @@ function Editor({ form, recordKey, isNew, words, kept: newest }: RecordProps & {
         title={title}
         about={isTouched ? t.draftNothingHasHappenedYet : form.description}
       />
-      {!isNew && <RecordProblems about={form.kind === 'settings' ? form.path : `${form.path}/${recordKey}`} />}
+      {!isNew && (
+        <RecordProblems
+          about={form.kind === 'settings' ? form.path : `${form.path}/${recordKey}`}
+          subsystems={form.subsystems}
+        />
+      )}
       {isBehind && (
         <div class="note warn">
           <span class="grow">{t.somebodyElseHasChangedThisMeanwhile}</span>

@@ -14,8 +14,9 @@ export type Problem = components['schemas']['Problem'];
 
 /** What a problem is about, as an address of the console; undefined for what has no page. */
 function pageOf(about: string): string | undefined {
+  if (about.startsWith('subsystem/')) return link('activity');
   const [, path, key] = /^((?:[a-z_]+\/)+[a-z_]+)\/(\S.*)$/.exec(about) ?? [];
-  if (path === undefined || key === undefined || about.startsWith('subsystem/')) return undefined;
+  if (path === undefined || key === undefined) return undefined;
   return link(entryOf(path), 'record', { of: path, key });
 }
 

@@ -7,10 +7,18 @@ import { link } from '../base/route.ts';
 import * as t from '../texts/parts/record-parts.ts';
 import { ProblemNote } from './problem-note.tsx';
 
-export function RecordProblems({ about }: { about: string }) {
-  const { value = [] } = useLive(`problems of ${about}`, ['problems'], () =>
-    client.get('/api/holdfast/v1/problems', { query: { about } }),
-  );
+interface RecordProblemsProps {
+  readonly about: string;
+  /** Parts of the machine that are made from the record. */
+  readonly subsystems?: readonly string[];
+}
+
+/** What is wrong with a record, and with what is made from it. */
+export function RecordProblems({ about, subsystems = [] }: RecordProblemsProps) {
+  const { value = [] } = useLive(`problems of ${about} ${subsystems}`, ['problems'], async () => {
+    const all = await client.get('/api/holdfast/v1/problems');
+    return all.filter((one) => one.about === about || subsystems.some((name) => one.about === `subsystem/${name}`));
+  });
   return (
     <>
       {value.map((one) => (

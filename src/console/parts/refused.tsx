@@ -1,6 +1,19 @@
-import { textIn } from '../base/json.ts';
+import { entryOf } from '../base/catalogue.ts';
+import { type Row, textIn } from '../base/json.ts';
 import type { Refusal } from '../base/problem.ts';
+import { link } from '../base/route.ts';
 import * as t from '../texts/parts/refused.ts';
+
+/** What uses something, with the way to it where the console has a page of it. */
+function Holder({ holder }: { holder: Row }) {
+  const [title, name] = [textIn(holder['title']), textIn(holder['name'])];
+  const [, path, key] = /^(.+)\/([^/]+)$/.exec(name) ?? [];
+  if (holder['kind'] === 'record' && path !== undefined && key !== undefined)
+    return <a href={link(entryOf(path), 'record', { of: path, key })}>{title}</a>;
+  if (holder['kind'] === 'job') return <a href={link('activity')}>{title}</a>;
+  if (holder['kind'] === 'clone') return <a href={link('storage', 'dataset', { name })}>{name}</a>;
+  return <>{[title, name].filter((one) => one !== '').join(' · ')}</>;
+}
 
 /** Why it was refused, as far as no field shows it. */
 export function Refused({ refusal, known }: { refusal: Refusal | undefined; known: readonly string[] }) {
@@ -19,7 +32,7 @@ export function Refused({ refusal, known }: { refusal: Refusal | undefined; know
       {Object.keys(refusal.fields).length === 0 && <p class="err">{refusal.sentence}</p>}
       {refusal.holders.map((one) => (
         <p key={textIn(one['name'])} class="help">
-          {t.inUseBy(textIn(one['title']))}
+          {t.inUseBy(<Holder holder={one} />)}
         </p>
       ))}
     </div>
