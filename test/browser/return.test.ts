@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { appliance, rootPassword } from '../support/appliance.ts';
-import { inAllModes, signIn, visit, visited } from '../support/browser.ts';
+import { findings, inAllModes, signIn, visit, visited } from '../support/browser.ts';
 
 const world = await visited();
 const { api } = world.box;
@@ -54,6 +54,23 @@ test('two windows agree on a change, on its way back, and on what another client
     await holds(async () => (await page.getByLabel('Comment').inputValue()) === 'of a program');
 });
 
+test('what cannot be read again is grey, with its age and the reason, until it can', async () => {
+  const page = await world.signedIn();
+  await visit(page, '#/sharing');
+  await page.route('**/services/services/**', (route) =>
+    route.fulfill({ status: 500, json: { code: 'failed', detail: 'the service manager does not answer' } }),
+  );
+  await comment('read again');
+  await page.getByText(/^Some of this page was read \d+ s ago and not again$/).waitFor();
+  await page.getByText('the service manager does not answer').first().waitFor();
+  await page.locator('main.stale').waitFor();
+  assert.deepEqual(await findings(page), []);
+  await page.unroute('**/services/services/**');
+  await page.getByRole('button', { name: 'Read it again' }).click();
+  await page.getByRole('button', { name: 'Read it again' }).waitFor({ state: 'detached' });
+  assert.equal(await page.locator('main.stale').count(), 0);
+});
+
 test('without an answer the page says so, and after a restart it goes on at the same page', async () => {
   const page = await world.signedIn();
   await visit(page, share);
@@ -61,6 +78,8 @@ test('without an answer the page says so, and after a restart it goes on at the 
   await page.getByText('No connection: what is shown is old').waitFor();
   const note = page.getByText('The appliance does not answer', { exact: true });
   await note.waitFor({ timeout: 40_000 });
+  const colour = (what: string) => page.evaluate(`getComputedStyle(document.querySelector('${what}')).color`);
+  assert.equal(await colour('main .card legend'), await colour('footer'), 'what is old is grey');
   assert.deepEqual(await inAllModes(page, 'no-answer'), []);
 
   const port = Number(new URL(api.url).port);

@@ -150,7 +150,10 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${root}/docs/pictures/${name}.png` });
 }
 
-/** Takes pictures of the page in light, dark and at 320 px, and says what axe finds and whether it is too wide. */
+/**
+ * Takes pictures of the page in light, dark and at 320 px, and says what axe finds, whether it is too wide, also at a zoom of
+ * 200 %, and whether something moves although the person wants less of that.
+ */
 export async function inAllModes(page: Page, name: string): Promise<readonly string[]> {
   const wrong: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -158,15 +161,19 @@ export async function inAllModes(page: Page, name: string): Promise<readonly str
     for (const one of await findings(page)) wrong.push(`${name}, ${colorScheme}: ${one}`);
     await picture(page, `${name}-${colorScheme}`);
   }
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize({ width: 320, height: 640 });
-  const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
-  if (width > 320) wrong.push(`${name} is ${width} px wide at 320 px`);
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  if (Number(await page.evaluate('document.getAnimations().length')) > 0) wrong.push(`${name} moves`);
+  // 640 is what a window of 1280 px has at a zoom of 200 %.
+  for (const room of [640, 320]) {
+    await page.setViewportSize({ width: room, height: 640 });
+    const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
+    if (width > room) wrong.push(`${name} is ${width} px wide at ${room} px`);
+  }
   for (const one of await findings(page)) wrong.push(`${name}, 320 px: ${one}`);
   await picture(page, `${name}-320`);
   await page.emulateMedia({ colorScheme: 'dark' });
   await picture(page, `${name}-dark-320`);
   await page.setViewportSize({ width: 1280, height: 800 });
-  await page.emulateMedia({ colorScheme: 'light' });
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: null });
   return wrong;
 }

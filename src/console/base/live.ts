@@ -21,6 +21,16 @@ export interface Shown<T> {
 }
 
 const open = new Set<Live<unknown>>();
+
+/** Since when values are shown that could not be read again, the oldest first, each with why. */
+export const outdated = signal<readonly { readonly at: number; readonly why: string }[]>([]);
+
+function noteOutdated(): void {
+  outdated.value = [...open]
+    .map((live) => live.state.peek())
+    .flatMap(({ value, at, refused }) => (value === undefined || refused === undefined ? [] : [{ at, why: refused }]))
+    .toSorted((a, b) => a.at - b.at);
+}
 /** Milliseconds in which events are gathered before something is read again. */
 const gathering = 150;
 
@@ -47,6 +57,7 @@ export class Live<out T> {
 
   stop(): void {
     open.delete(this);
+    noteOutdated();
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#turn += 1;
@@ -68,6 +79,7 @@ export class Live<out T> {
     } catch (error) {
       if (turn === this.#turn) this.#state.value = { ...this.#state.value, refused: refusalOf(error).sentence };
     }
+    noteOutdated();
   }
 }
 

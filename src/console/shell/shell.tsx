@@ -3,8 +3,9 @@ import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { entries } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
+import { contact } from '../base/contact.ts';
 import { count } from '../base/format.ts';
-import { useLive } from '../base/live.ts';
+import { outdated, useLive } from '../base/live.ts';
 import { link, type Place, place } from '../base/route.ts';
 import { leave } from '../base/session.ts';
 import * as t from '../texts/shell/shell.ts';
@@ -67,6 +68,7 @@ export function Shell({ name }: { name: string }) {
   const open = problems.filter(({ dismissed }) => !dismissed);
   const isCritical = open.some(({ severity }) => severity === 'critical');
   const title = open.length === 0 ? t.everythingIsWell : count(open.length, t.thingNeedsYou, t.thingsNeedYou);
+  const isStale = contact.value === 'lost' || outdated.value.length > 0;
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
@@ -74,7 +76,10 @@ export function Shell({ name }: { name: string }) {
       </button>
       <header>
         <b>{location.hostname}</b>
-        <a href={link('overview')} class={`pill ${open.length === 0 ? 'ok' : isCritical ? 'bad' : 'warn'}`}>
+        <a
+          href={link('overview')}
+          class={`pill ${isStale ? 'off' : open.length === 0 ? 'ok' : isCritical ? 'bad' : 'warn'}`}
+        >
           {title}
         </a>
         <Search />
@@ -100,7 +105,7 @@ export function Shell({ name }: { name: string }) {
           </a>
         ))}
       </nav>
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} class={isStale ? 'stale' : ''}>
         <Lost />
         <Confirmation />
         <Opened place={place.value} />

@@ -13,3 +13,5 @@ export const theBrowserAcceptsTheNewOne =
 export const ifItsCertificateOrItsAddress = (last: string | number) =>
   `${last} If its certificate or its address has changed, load the console again.`;
 export const loadAgain = 'Load again';
+export const someOfThisPageIsOld = (age: string | number) => `Some of this page was read ${age} and not again`;
+export const readItAgain = 'Read it again';
