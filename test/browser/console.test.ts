@@ -237,6 +237,18 @@ test('what is refused as busy names what uses it, as a link', async () => {
   await page.getByRole('heading', { name: 'tank / copy' }).waitFor();
 });
 
+test('a restart of the machine says who is cut off, and destroys nothing', async () => {
+  const page = await world.signedIn();
+  await visit(page, '#/system/list?of=system/reboot');
+  await page.getByRole('link', { name: 'Start…' }).click();
+  await page.getByRole('heading', { name: 'Who is cut off' }).waitFor();
+  await page.getByText('Nobody is known to use a share or a disk now.').waitFor();
+  assert.deepEqual(await findings(page), []);
+  assert.equal(await page.getByText('destroys', { exact: true }).count(), 0);
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.locator('.preview').getByText('Restarts the machine after the answer and the current change.').waitFor();
+});
+
 test('a difference from the configuration is shown on the record that it comes from, and the button mends it', async () => {
   await box.api.expect(200, 'PUT', '/api/holdfast/v1/drift/samba', { policy: 'report' });
   const file = join(box.folder, 'virtual/root/etc/samba/smb.conf');

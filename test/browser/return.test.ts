@@ -69,6 +69,7 @@ test('what cannot be read again is grey, with its age and the reason, until it c
   await page.getByRole('button', { name: 'Read it again' }).click();
   await page.getByRole('button', { name: 'Read it again' }).waitFor({ state: 'detached' });
   assert.equal(await page.locator('main.stale').count(), 0);
+  await comment('of a program');
 });
 
 test('without an answer the page says so, and after a restart it goes on at the same page', async () => {

@@ -120,6 +120,10 @@ async function furnish({ api }: Appliance): Promise<void> {
       cron_hour: '3',
     },
   });
+  await api.expect(201, 'POST', 'account/users/', {
+    ...{ bsdusr_username: 'anna', bsdusr_full_name: 'Anna', bsdusr_password: 'her long password' },
+    bsdusr_creategroup: true,
+  });
 }
 
 /** Opens a page of the console by its address behind `#`, and waits until nothing is read any more. */

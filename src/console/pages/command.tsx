@@ -4,7 +4,7 @@ import type { components } from '../../../clients/typescript/src/index.ts';
 import { addressOf, type Command, entryOf, type Form, formOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
 import { capital, count } from '../base/format.ts';
-import { type Row, rowIn } from '../base/json.ts';
+import { type Row, rowIn, rowsIn, textIn } from '../base/json.ts';
 import { touch, useLive } from '../base/live.ts';
 import { notify, notifyChange } from '../base/notices.ts';
 import { type Refusal, refusalOf } from '../base/problem.ts';
@@ -62,7 +62,10 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
   const typed = useSignal('');
   const progress = useSignal('');
   const job = useSignal<Job | undefined>(undefined);
-  const destroys = command.final || (command.verb === 'delete' && form.owner === 'machine');
+  const interrupts = interrupting.has(form.path);
+  // Without a record, what is typed is what is done.
+  const word = name || form.title;
+  const destroys = (command.final && !interrupts) || (command.verb === 'delete' && form.owner === 'machine');
   const dataset = datasetOf(form, name);
   const occupants = useLive(`occupants ${dataset}`, ['machine'], () => occupantsOf(destroys ? dataset : undefined));
   const fields = command.fields.filter(({ sent }) => sent);
@@ -121,7 +124,9 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
       job.value = undefined;
     }
   };
-  const title = `${capital(command.verb.replaceAll('-', ' '))} ${form.title} ${name}`;
+  const title = interrupts
+    ? capital(form.title)
+    : `${capital(command.verb.replaceAll('-', ' '))} ${form.title} ${name}`.trim();
   const entry = entryOf(form.path);
   const list = link(entry, 'list', { of: form.path });
   const up: readonly [string, string] =
@@ -134,13 +139,15 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
   };
   const isReady =
     progress.value === '' &&
-    (!destroys || (typed.value === name && token !== undefined && occupants.value !== undefined));
+    (!destroys || (typed.value === word && token !== undefined && occupants.value !== undefined));
   return (
     <>
       <PageHead
         up={up}
         title={title}
-        state={destroys && <Pill state="bad">{t.destroys}</Pill>}
+        state={
+          destroys ? <Pill state="bad">{t.destroys}</Pill> : interrupts && <Pill state="warn">{t.interrupts}</Pill>
+        }
         about={command.verb === 'delete' ? form.description : command.title}
       />
       <form
@@ -154,9 +161,10 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
           {destroys && dataset !== undefined && <Occupants occupants={occupants.value} refused={occupants.refused} />}
           {command.takes_list && <ListBody set={(value) => set('list', value)} />}
           {fields.length > 0 && <Fields {...{ fields, values, set }} problems={refusal.value?.fields ?? {}} isNew />}
-          {!hasBody && !destroys && <p>{t.itTakesNothingElse}</p>}
+          {!hasBody && !destroys && !interrupts && <p>{t.itTakesNothingElse}</p>}
+          {interrupts && <CutOff />}
           {destroys && (
-            <TypedName name={name} typed={typed}>
+            <TypedName name={word} typed={typed}>
               <p class="help">{t.ifAnythingInTheListChanges}</p>
             </TypedName>
           )}
@@ -173,7 +181,7 @@ function Loaded({ form, command, recordKey, name }: CommandProps) {
           <Working title={progress.value} job={job.value} />
           <div class="row end">
             <button type="submit" class={destroys ? 'danger' : 'primary'} disabled={!isReady}>
-              {destroys ? title : capital(command.verb.replaceAll('-', ' '))}
+              {destroys || interrupts ? title : capital(command.verb.replaceAll('-', ' '))}
             </button>
             {!destroys && (
               <button type="button" onClick={() => void look()}>
@@ -212,6 +220,40 @@ function ListBody({ set }: { set(value: unknown): void }) {
 }
 
 const leaving = { always: 'removed', cascade: t.removedWithCascade, never: t.leftWithoutItsPlace };
+
+/** Resources whose commands interrupt every client and destroy nothing. */
+const interrupting: ReadonlySet<string> = new Set(['system/reboot', 'system/shutdown']);
+
+/** Everything on the pools that somebody uses now. */
+async function usedNow(): Promise<readonly Occupant[]> {
+  const pools = rowsIn(await client.request('GET', '/api/v1.0/storage/volume/?limit=0&fields=name'));
+  const all = await Promise.all(pools.map(({ name }) => occupantsOf(textIn(name))));
+  return all.flat().filter(({ used_by: users }) => users.length > 0);
+}
+
+/** Who loses the connection by a restart of the machine. */
+function CutOff() {
+  const used = useLive('used now', ['machine'], usedNow);
+  if (used.value === undefined) return <Waiting refused={used.refused} what={t.whoUsesWhat} />;
+  return (
+    <>
+      <h2>{t.whoIsCutOff}</h2>
+      {used.value.length === 0 ? (
+        <p>{t.nobodyIsKnown}</p>
+      ) : (
+        <ul>
+          {used.value.map((one) => (
+            <li key={`${one.resource} ${one.id}`}>
+              {one.title}
+              <span class="warn">{t.usedBy(one.used_by.join(', '))}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="help">{t.theMachineIsAwayForMinutes}</p>
+    </>
+  );
+}
 
 /** What lies there, and who uses it now. */
 function Occupants({

@@ -1,4 +1,4 @@
-import { entryOf, type Form, formOf } from '../base/catalogue.ts';
+import { type Command, entryOf, type Form, formOf } from '../base/catalogue.ts';
 import { capital } from '../base/format.ts';
 import { useLive } from '../base/live.ts';
 import { go, link, type Place } from '../base/route.ts';
@@ -30,11 +30,11 @@ function Records({ form }: { form: Form }) {
   const canCreate = form.commands.some(({ verb }) => verb === 'create');
   const isAction =
     canCreate && !form.commands.some(({ verb, path }) => verb === 'create' && path === `api/v1.0/${form.path}/`);
-  const title = capital(plural(form.title));
+  const title = capital(canList ? plural(form.title) : form.title);
   return (
     <>
       <PageHead title={title} about={form.description}>
-        {others.map(({ verb }) => (
+        {(canList ? others : []).map(({ verb }) => (
           <a key={verb} class="btn" href={link(entry, 'command', { of: form.path, verb })}>
             {capital(verb.replaceAll('-', ' '))}…
           </a>
@@ -52,9 +52,23 @@ function Records({ form }: { form: Form }) {
           </a>
         )}
       </PageHead>
-      <section class="card">
-        {canList ? <RecordTable form={form} /> : <p class="soft">{t.itHasNoListChooseWhat}</p>}
-      </section>
+      <section class="card">{canList ? <RecordTable form={form} /> : <Commands {...{ form, others }} />}</section>
     </>
+  );
+}
+
+/** What can be done where there is no list. */
+function Commands({ form, others }: { form: Form; others: readonly Command[] }) {
+  return (
+    <ul class="entries">
+      {others.map(({ verb, title }) => (
+        <li key={verb}>
+          <a href={link(entryOf(form.path), 'command', { of: form.path, verb })}>
+            {capital(verb.replaceAll('-', ' '))}…
+          </a>
+          <span class="soft">{title}</span>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -62,8 +62,13 @@ export function Shell({ name }: { name: string }) {
   const menu = useRef<HTMLElement>(null);
   // On a narrow window the menu is a line that scrolls. Scrolling it by itself leaves the page where it is.
   useEffect(() => {
-    const current = menu.current?.querySelector<HTMLElement>('[aria-current]');
-    if (current != null) menu.current?.scrollTo({ left: current.offsetLeft - 60 });
+    const show = () => {
+      const current = menu.current?.querySelector<HTMLElement>('[aria-current]');
+      if (current != null) menu.current?.scrollTo({ left: current.offsetLeft - 60 });
+    };
+    show();
+    addEventListener('resize', show);
+    return () => removeEventListener('resize', show);
   }, [place.value.entry]);
   const open = problems.filter(({ dismissed }) => !dismissed);
   const isCritical = open.some(({ severity }) => severity === 'critical');
