@@ -1,11 +1,12 @@
 /** The console in a browser: Debian's Chromium, which lab/browser unpacks, against a virtual appliance or a machine. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { buildConsole } from '../../scripts/console.ts';
 import type { ConsoleFiles } from '../../src/http/console.ts';
 import { type Appliance, type ApplianceOptions, appliance, rootPassword } from './appliance.ts';
+import { withPalette } from './png.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -34,7 +35,8 @@ export async function browserAt(url: string, options: readonly string[] = []): P
   if (status !== 0) throw new Error(stdout);
   const browser: Browser = await chromium.launch({
     executablePath: stdout.trim(),
-    args: ['--no-sandbox', ...options],
+    // Text with coloured edges would have many colours, which take space in pictures.
+    args: ['--no-sandbox', '--disable-lcd-text', ...options],
   });
   const mishaps: string[] = [];
   return {
@@ -151,7 +153,7 @@ export async function findings(page: Page): Promise<readonly string[]> {
 export async function picture(page: Page, name: string): Promise<void> {
   if (process.env['HOLDFAST_PICTURES'] === undefined) return;
   mkdirSync(`${root}/docs/pictures`, { recursive: true });
-  await page.screenshot({ path: `${root}/docs/pictures/${name}.png` });
+  writeFileSync(`${root}/docs/pictures/${name}.png`, withPalette(await page.screenshot()));
 }
 
 /**
