@@ -25,7 +25,7 @@ test('a folder is shared by two protocols for a group, as one change', async () 
   await page.getByText('smb://127.0.0.1/work').waitFor();
   await page.getByRole('button', { name: 'Share the folder' }).click();
   await page.locator('.notices').getByText('Shared: /mnt/tank/work').waitFor();
-  await page.getByRole('row', { name: /NFS served .*work/ }).waitFor();
+  await page.getByRole('row', { name: /served NFS .*work/ }).waitFor();
   const [smb] = (await api.list('sharing/cifs/')).filter((one) => one['cifs_name'] === 'work');
   assert.equal(smb?.['cifs_guestok'], false);
   assert.equal(await host.files.mode('/mnt/tank/work'), 0o2775);

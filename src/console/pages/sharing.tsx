@@ -102,8 +102,8 @@ export default function SharingPage() {
                 title: t.name,
                 cell: ({ of, key, name }) => <a href={link('sharing', 'record', { of, key })}>{name}</a>,
               },
-              { title: t.servedBy, cell: ({ protocol }) => protocol },
               { title: t.state, cell: ({ protocol, service }) => <Served {...{ protocol, service }} /> },
+              { title: t.servedBy, cell: ({ protocol }) => protocol },
               { title: t.folder, cell: ({ folders }) => folders },
               { ...{ title: t.comment, isLong: true, isSoft: true }, cell: ({ comment }) => comment },
             ]}

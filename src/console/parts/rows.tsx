@@ -50,7 +50,12 @@ export function Rows<T>({ label, columns, rows, keyOf }: RowsProps<T>) {
 }
 
 function classOf<T>({ isNumber, isLong, isSoft, isAction }: RowColumn<T>): string {
-  return [(isNumber === true || isAction === true) && 'num', isLong === true && 'wrap', isSoft === true && 'soft']
+  return [
+    (isNumber === true || isAction === true) && 'num',
+    isLong === true && 'wrap',
+    isSoft === true && 'soft',
+    isAction === true && 'act',
+  ]
     .filter((one) => one !== false)
     .join(' ');
 }
