@@ -17,6 +17,8 @@ export interface MachineOptions {
   /** Number of empty data disks, `/dev/ubdc` and following. */
   readonly disks?: number;
   readonly diskSize?: string;
+  /** Files of disks that several machines reach, `/dev/ubdc` and following; `disks` come after them. */
+  readonly shelf?: readonly string[];
   /** MiB. */
   readonly memory?: number;
   /** Its networks, with one interface each: `vec0` on the first. */
@@ -303,19 +305,25 @@ function layersOf(state: MachineOptions['package']): readonly string[] {
   return state === 'unpacked' ? ['layer.squashfs'] : ['layer.squashfs', 'started.squashfs'];
 }
 
+/** Makes the file of an empty disk. */
+export async function makeDisk(file: string, size = '1G'): Promise<void> {
+  await writeFile(file, '');
+  await truncate(file, parseSize(size) ?? 0);
+}
+
 async function umlWords(
   { name, folder, payload, layers, taps, number }: Place,
   options: MachineOptions,
   kernelWords: readonly string[],
 ): Promise<readonly [string, ...string[]]> {
-  const disks = Array.from({ length: options.disks ?? 6 }, (_, index) => ({
-    file: join(folder, `disk${index}`),
-    device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}`,
+  const { shelf = [] } = options;
+  const own = Array.from({ length: options.disks ?? 6 }, (_, index) => join(folder, `disk${index}`));
+  for (const file of own) await makeDisk(file, options.diskSize);
+  const disks = [...shelf, ...own].map((file, index) => ({
+    file,
+    // Without the flag `c`, the machine that has a file open locks it.
+    device: `ubd${String.fromCharCode('c'.charCodeAt(0) + index)}${index < shelf.length ? 'c' : ''}`,
   }));
-  for (const { file } of disks) {
-    await writeFile(file, '');
-    await truncate(file, parseSize(options.diskSize ?? '1G') ?? 0);
-  }
   const system = join(folder, 'system');
   const isLasting = options.lasting === true || options.lasting === 'zfs';
   if (isLasting) {
