@@ -432,6 +432,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       } finally {
         await passwords.close();
         await host.close();
+        audit.close();
         store.close();
       }
     },
