@@ -118,7 +118,7 @@ export const virtual: HostUnderTest = {
     return {
       hosts,
       names: ['alpha', 'beta'],
-      fence: async (name, state) => hosts[0].lease.fence(name, state),
+      fence: async (name, state) => hosts[0].lease.see(name, state),
     };
   },
   async endProgram(service, how, host) {

@@ -26,6 +26,7 @@ export async function take(host: Holding, pair: Pair): Promise<void> {
     await host.lease.take();
     // By force: the other machine may have failed. The lease says that it is off, or has exported the pool.
     if (!had) await host.zfs.importPool(guid, { mountpoint: `/mnt/${pool}`, takesOver: true, shared: true });
+    await host.zfs.carryState(pool);
   } catch (error) {
     // If this fails too, the lease stays: the pool may be imported.
     await (had ? host.lease.release() : release(host, pair)).catch(() => {});
@@ -35,7 +36,10 @@ export async function take(host: Holding, pair: Pair): Promise<void> {
 
 /** Exports the pool and releases the lease. Does nothing on a machine that has neither. */
 export async function release(host: Holding, pair: Pair): Promise<void> {
-  if (await isImported(host, pair)) await host.zfs.exportPool(pair.pool);
+  if (await isImported(host, pair)) {
+    await host.zfs.dropState(pair.pool);
+    await host.zfs.exportPool(pair.pool);
+  }
   await host.lease.release();
 }
 

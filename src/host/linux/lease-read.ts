@@ -1,9 +1,11 @@
-import type { LeaseNode } from '../ports/lease.ts';
+import { isObject } from '../../lib/json.ts';
+import type { AboutNode, Fencing, LeaseNode } from '../ports/lease.ts';
 
 /** What `crm_mon --output-as=xml` shows of a cluster. */
 export interface ClusterView {
   readonly nodes: readonly LeaseNode[];
   readonly hasQuorum: boolean;
+  readonly isMaintained: boolean;
 }
 
 /** Undefined if the text is not the report of a cluster that runs. */
@@ -15,7 +17,9 @@ export function readCluster(xml: string): ClusterView | undefined {
     const name = node.get('name');
     return name === undefined ? [] : [Object.freeze({ name, state: stateOf(node) })];
   });
+  const options = elementsIn(xml, 'cluster_options')[0];
   return Object.freeze({
+    isMaintained: options?.get('maintenance-mode') === 'true',
     nodes: Object.freeze(nodes.toSorted((a, b) => (a.name < b.name ? -1 : 1))),
     // Without an elected controller nobody has counted the votes.
     hasQuorum: controller.get('present') === 'true' && controller.get('with_quorum') === 'true',
@@ -30,16 +34,84 @@ function stateOf(node: ReadonlyMap<string, string>): LeaseNode['state'] {
   return node.get('online') === 'true' ? 'online' : 'offline';
 }
 
+/**
+ * The fence devices in `cibadmin --query --scope resources`, and the nodes that each of them ends; undefined for all that
+ * it lists by itself. A node's own view of its devices lacks those that it may not run.
+ */
+export function readFenceDevices(xml: string): ReadonlyMap<string, readonly string[] | undefined> {
+  return new Map(
+    [...xml.matchAll(/<primitive\b([^>]*)>(.*?)<\/primitive>|<primitive\b([^>]*)\/>/gs)].flatMap(
+      ([, head = '', content = '', alone = '']) => {
+        const attributes = attributesIn(head || alone);
+        if (attributes.get('class') !== 'stonith') return [];
+        const parameters = nvpairsIn(content);
+        const [list, map] = [parameters.get('pcmk_host_list'), parameters.get('pcmk_host_map')];
+        const named = [list?.split(/[\s,;]+/), map?.split(/[\s;]+/).map((entry) => entry.split(':')[0] ?? '')];
+        const nodes = named.some((names) => names !== undefined) ? named.flatMap((names) => names ?? []) : undefined;
+        return [[attributes.get('id') ?? '', nodes] as const];
+      },
+    ),
+  );
+}
+
+/** The ends of `stonith_admin --history '*'`: of each node when it was last ended, and whether the last attempt failed. */
+export function readFenceHistory(xml: string): ReadonlyMap<string, Pick<Fencing, 'lastEnded' | 'hasFailed'>> {
+  const found = new Map<string, { lastEnded: number | undefined; hasFailed: boolean; at: number }>();
+  for (const event of elementsIn(xml, 'fence_event')) {
+    const node = event.get('target') ?? '';
+    const at = Date.parse(event.get('completed') ?? '');
+    // Switching a node on again is no proof that it could be switched off.
+    if (event.get('action') === 'on' || Number.isNaN(at)) continue;
+    const succeeded = event.get('status') === 'success';
+    const before = found.get(node);
+    const isNewer = before === undefined || at >= before.at;
+    found.set(node, {
+      at: Math.max(at, before?.at ?? 0),
+      lastEnded: succeeded ? Math.max(at, before?.lastEnded ?? 0) : before?.lastEnded,
+      hasFailed: isNewer ? !succeeded : before.hasFailed,
+    });
+  }
+  return new Map([...found].map(([node, { lastEnded, hasFailed }]) => [node, { lastEnded, hasFailed }]));
+}
+
+/** The attributes of each node in `cibadmin --query --scope nodes`. */
+export function readNodeAttributes(xml: string): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  return new Map(
+    [...xml.matchAll(/<node\b([^>]*?)(?:\/>|>(.*?)<\/node>)/gs)].map(([, head = '', content = '']) => [
+      attributesIn(head).get('uname') ?? '',
+      nvpairsIn(content),
+    ]),
+  );
+}
+
+/** What a machine has published of itself; undefined if the text is nothing of that kind. */
+export function readAbout(text: string): AboutNode | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const { version, hostId, missingDisks } = value;
+  if (typeof version !== 'string' || typeof hostId !== 'string' || !Array.isArray(missingDisks)) return undefined;
+  return Object.freeze({ version, hostId, missingDisks: Object.freeze(missingDisks.map(String)) });
+}
+
 /** The attributes of each element of this name. Pacemaker writes each of them in double quotes. */
 function elementsIn(xml: string, name: string): readonly ReadonlyMap<string, string>[] {
-  return [...xml.matchAll(new RegExp(`<${name}((?:\\s+[\\w-]+="[^"<]*")*)\\s*/?>`, 'g'))].map(
-    ([, attributes = '']) =>
-      new Map(
-        [...attributes.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, key = '', value = '']) => [
-          key,
-          withoutEntities(value),
-        ]),
-      ),
+  return [...xml.matchAll(new RegExp(`<${name}((?:\\s+[\\w-]+="[^"<]*")*)\\s*/?>`, 'g'))].map(([, attributes = '']) =>
+    attributesIn(attributes),
+  );
+}
+
+function nvpairsIn(content: string): ReadonlyMap<string, string> {
+  return new Map(elementsIn(content, 'nvpair').map((pair) => [pair.get('name') ?? '', pair.get('value') ?? '']));
+}
+
+function attributesIn(text: string): ReadonlyMap<string, string> {
+  return new Map(
+    [...text.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, withoutEntities(value)]),
   );
 }
 

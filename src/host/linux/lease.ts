@@ -1,11 +1,20 @@
 import { watch } from 'node:fs';
 import { HostError } from '../ports/index.ts';
-import { type Lease, type LeaseState, leaseProblem } from '../ports/lease.ts';
-import { readCluster } from './lease-read.ts';
+import { type AboutNode, type Fencing, type Lease, type LeaseState, leaseProblem } from '../ports/lease.ts';
+import { readAbout, readCluster, readFenceDevices, readFenceHistory, readNodeAttributes } from './lease-read.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
 /** The property of the cluster that names the holder. All nodes have it on their disks. */
 const property = ['crm_attribute', '--type', 'crm_config', '--name', 'holdfast-holder'] as const;
+/** The resource that the pair has in Pacemaker: see `subsystems/cluster`. */
+const resource = 'holdfast';
+/** How long Pacemaker prefers the node that the pool was moved to; afterwards the pool stays because moving costs more. */
+const preference = 'PT10M';
+/** Attributes of a node in the configuration of the cluster. */
+const aboutName = 'holdfast-about';
+const endedName = 'holdfast-ended';
+/** Seconds that a fence device may take. */
+const fenceSeconds = 120;
 /** The folder in which Pacemaker stores the configuration of the cluster, each time under the same name. */
 const configurationFolder = '/var/lib/pacemaker/cib';
 
@@ -30,9 +39,9 @@ export class LinuxLease implements Lease {
     return Object.freeze({ self, ...cluster, holder: await this.#holder() });
   }
 
-  async take(): Promise<void> {
+  async take({ founding = false }: { readonly founding?: boolean } = {}): Promise<void> {
     const state = await this.#state();
-    const problem = leaseProblem(state);
+    const problem = founding ? undefined : leaseProblem(state);
     if (problem !== undefined) throw new HostError(problem);
     if (state.holder === state.self) return;
     const argv = [...property, '--update', state.self];
@@ -48,6 +57,65 @@ export class LinuxLease implements Lease {
     expectSuccess(await this.#runner.run(argv), argv);
     // crm_attribute also succeeds without having deleted anything.
     if ((await this.#holder()) === self) throw new HostError('the cluster still names this machine as the holder');
+  }
+
+  async move(node: string): Promise<void> {
+    const { nodes } = await this.#state();
+    if (!nodes.some(({ name }) => name === node)) throw new HostError(`the cluster has no machine ${node}`);
+    // A preference for the other node, from an earlier move, would win or be added to this one.
+    await this.#do(['crm_resource', '--clear', '--resource', resource]);
+    await this.#do(['crm_resource', '--move', '--resource', resource, '--node', node, '--lifetime', preference]);
+  }
+
+  async maintain(isMaintained: boolean): Promise<void> {
+    await this.#state();
+    await this.#do([
+      ...['crm_attribute', '--type', 'crm_config', '--name', 'maintenance-mode'],
+      ...['--update', String(isMaintained)],
+    ]);
+  }
+
+  async fencing(): Promise<readonly Fencing[]> {
+    const { nodes } = await this.#state();
+    const history = readFenceHistory(await this.#do(['stonith_admin', '--history', '*', '--output-as=xml']));
+    const attributes = readNodeAttributes(await this.#do(['cibadmin', '--query', '--scope', 'nodes']));
+    const devices = readFenceDevices(await this.#do(['cibadmin', '--query', '--scope', 'resources']));
+    return Object.freeze(
+      nodes.map(({ name: node }) => {
+        const { lastEnded, hasFailed } = history.get(node) ?? { lastEnded: undefined, hasFailed: false };
+        // Pacemaker forgets its history when it ends.
+        const last = Math.max(lastEnded ?? 0, Number(attributes.get(node)?.get(endedName) ?? 0));
+        return Object.freeze({
+          node,
+          devices: [...devices].flatMap(([device, ends]) => (ends?.includes(node) === false ? [] : device)),
+          lastEnded: last === 0 ? undefined : last,
+          hasFailed,
+          about: readAbout(attributes.get(node)?.get(aboutName) ?? ''),
+        });
+      }),
+    );
+  }
+
+  async fence(node: string): Promise<void> {
+    const { self, nodes } = await this.#state();
+    if (node === self || !nodes.some(({ name }) => name === node))
+      throw new HostError(`the cluster has no other machine ${node}`);
+    const argv = ['stonith_admin', '--reboot', node, '--timeout', String(fenceSeconds)];
+    expectSuccess(await this.#runner.run(argv, { timeout: (fenceSeconds + 10) * 1000 }), argv);
+    await this.#describe(node, endedName, String(Date.now()));
+  }
+
+  async publish(about: AboutNode): Promise<void> {
+    const { self } = await this.#state();
+    await this.#describe(self, aboutName, JSON.stringify(about));
+  }
+
+  #describe(node: string, name: string, value: string): Promise<string> {
+    return this.#do(['crm_attribute', '--type', 'nodes', '--node', node, '--name', name, '--update', value]);
+  }
+
+  async #do(argv: readonly string[]): Promise<string> {
+    return expectSuccess(await this.#runner.run(argv), argv).stdout;
   }
 
   /** The holder is part of the configuration of the cluster, which each node writes to its disk when it changes. */

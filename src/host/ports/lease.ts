@@ -9,15 +9,34 @@ export interface Lease {
 
   /**
    * Makes this machine the holder. Throws while another machine holds it, or might hold it: one that is not seen and was
-   * not fenced. Does nothing on the holder.
+   * not fenced. Does nothing on the holder. With `founding`, the other machine has never been in the pair, so that it
+   * does not matter what is known of it.
    */
-  take(): Promise<void>;
+  take(options?: { readonly founding?: boolean }): Promise<void>;
 
   /** Gives the lease up, so that the other machine may take it. Does nothing on a machine that does not hold it. */
   release(): Promise<void>;
 
   /** Reports that another machine, or none, holds it now. Returns a function that stops it. */
   watch(changed: () => void): () => void;
+
+  /**
+   * Has the cluster move the pool to this machine. Resolves when the cluster has the order: it then has the machines
+   * release and take the pool.
+   */
+  move(node: string): Promise<void>;
+
+  /** Has the cluster leave everything as it is, whatever happens, or care for it again. */
+  maintain(isMaintained: boolean): Promise<void>;
+
+  /** What can end each machine of the pair, and when it last did. */
+  fencing(): Promise<readonly Fencing[]>;
+
+  /** Ends another machine by its fence device, which starts it again. Throws if the device could not. */
+  fence(node: string): Promise<void>;
+
+  /** Tells the other machines of the pair about this one: see `LeaseNode.about`. */
+  publish(about: AboutNode): Promise<void>;
 }
 
 export interface LeaseState {
@@ -29,12 +48,36 @@ export interface LeaseState {
   readonly holder: string | undefined;
   /** Whether the machines that see each other may decide. */
   readonly hasQuorum: boolean;
+  /** Whether the cluster leaves everything as it is. */
+  readonly isMaintained: boolean;
 }
 
 export interface LeaseNode {
   readonly name: string;
   /** `offline` is known to do nothing: it was shut down or fenced. Of `unknown` nothing is known. */
   readonly state: 'online' | 'offline' | 'unknown';
+}
+
+/** What the machines of a pair have to know of each other. */
+export interface AboutNode {
+  /** The version of Holdfast. */
+  readonly version: string;
+  /** The host id, by which ZFS tells machines apart, in hexadecimal digits; empty without one. */
+  readonly hostId: string;
+  /** The disks of the pool that it does not reach. */
+  readonly missingDisks: readonly string[];
+}
+
+export interface Fencing {
+  readonly node: string;
+  /** The devices that can end it. */
+  readonly devices: readonly string[];
+  /** When one of them last did, in milliseconds since 1970; undefined if that is not known. */
+  readonly lastEnded: number | undefined;
+  /** Whether the last attempt failed. */
+  readonly hasFailed: boolean;
+  /** What the machine has said of itself; undefined if it has not. */
+  readonly about: AboutNode | undefined;
 }
 
 /** Why this machine may not become the holder, as a sentence; undefined if it may. The same for every implementation. */

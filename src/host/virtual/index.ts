@@ -80,7 +80,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
   mkdirSync(join(tree.root, 'root'), { recursive: true });
   if (isNew) writeHostId(tree);
   const { shelf } = options;
-  const lease = new VirtualLease(shelf, tree.root);
+  const lease = new VirtualLease(shelf, tree.root, now);
   const disks = disksOf(sizes);
   const faults: VirtualFaults = new VirtualFaults(join(folder, 'faults.json'), {
     disks: () => disks.map(({ name }) => name),

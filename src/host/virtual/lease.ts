@@ -1,8 +1,27 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { HostError } from '../ports/index.ts';
-import { type Lease, type LeaseNode, type LeaseState, leaseProblem } from '../ports/lease.ts';
-import { codeOf, type Guard, hostError, isNumber, isText, oneOf, optional, replaceFile, shapeOf } from './state.ts';
+import {
+  type AboutNode,
+  type Fencing,
+  type Lease,
+  type LeaseNode,
+  type LeaseState,
+  leaseProblem,
+} from '../ports/lease.ts';
+import {
+  codeOf,
+  type Guard,
+  hostError,
+  isNumber,
+  isText,
+  listOf,
+  oneOf,
+  optional,
+  replaceFile,
+  shapeOf,
+} from './state.ts';
 
 /** A shelf of disks that several virtual machines reach. */
 export interface Shelf {
@@ -19,30 +38,45 @@ interface Plug {
   readonly pid: number;
   /** Set by a test: it was switched off by the fence, or its cable was cut. */
   readonly state?: 'offline' | 'unknown' | undefined;
+  /** When another machine ended it, in milliseconds since 1970. */
+  readonly ended?: number | undefined;
+  readonly about?: AboutNode | undefined;
 }
+
+const isAbout: Guard<AboutNode> = shapeOf<AboutNode>({
+  version: isText,
+  hostId: isText,
+  missingDisks: listOf(isText),
+});
 
 const isPlug: Guard<Plug> = shapeOf<Plug>({
   root: isText,
   pid: isNumber,
   state: optional(oneOf(['offline', 'unknown'])),
+  ended: optional(isNumber),
+  about: optional(isAbout),
 });
 
 /**
- * The lease in the folder of a shelf. A virtual machine whose process has ended is switched off, so nothing has to be
- * fenced. Without a shelf the machine is in no pair.
+ * The lease in the folder of a shelf. A virtual machine whose process has ended is switched off, and its fence ends that
+ * process. Without a shelf the machine is in no pair.
  */
 export class VirtualLease implements Lease {
   readonly #shelf: Shelf | undefined;
   readonly #nodes: string;
   readonly #file: string;
+  readonly #maintained: string;
+  readonly #now: () => number;
 
-  constructor(shelf: Shelf | undefined, root: string) {
+  constructor(shelf: Shelf | undefined, root: string, now: () => number) {
     this.#shelf = shelf;
+    this.#now = now;
+    this.#maintained = join(shelf?.folder ?? '', 'maintained');
     this.#nodes = join(shelf?.folder ?? '', 'nodes');
     this.#file = join(shelf?.folder ?? '', 'holder');
     if (shelf === undefined) return;
     mkdirSync(this.#nodes, { recursive: true });
-    this.#plug(shelf.node, { root, pid: process.pid });
+    this.#plug(shelf.node, { ...this.#read(shelf.node), root, pid: process.pid, state: undefined });
   }
 
   async look(): Promise<LeaseState | undefined> {
@@ -53,13 +87,19 @@ export class VirtualLease implements Lease {
         return name === undefined ? [] : [Object.freeze({ name, state: this.#stateOf(name) })];
       })
       .sort((a, b) => (a.name < b.name ? -1 : 1));
-    return Object.freeze({ self: this.#shelf.node, nodes, holder: this.#holder(), hasQuorum: true });
+    return Object.freeze({
+      self: this.#shelf.node,
+      nodes,
+      holder: this.#holder(),
+      hasQuorum: true,
+      isMaintained: existsSync(this.#maintained),
+    });
   }
 
-  async take(): Promise<void> {
+  async take({ founding = false }: { readonly founding?: boolean } = {}): Promise<void> {
     const { node } = this.#plugged();
     const state = await this.look();
-    const problem = state && leaseProblem(state);
+    const problem = founding ? undefined : state && leaseProblem(state);
     if (problem !== undefined) throw new HostError(problem);
     if (state?.holder === node) return;
     // The other machine is off, so only this one can remove its file. The name of a new one is given only once.
@@ -91,13 +131,73 @@ export class VirtualLease implements Lease {
     return () => watcher.close();
   }
 
+  /** What a cluster does: asks the daemons of the machines to release and to take the pool, by their sockets. */
+  async move(node: string): Promise<void> {
+    const { node: self } = this.#plugged();
+    const from = this.#holder();
+    if (from === node) return;
+    if (this.#read(node) === undefined) throw new HostError(`there is no machine ${node}`);
+    void (async () => {
+      if (from !== undefined) await this.#order(from, 'release');
+      await this.#order(node, 'take').catch(() => this.#order(from ?? self, 'take'));
+    })().catch(() => {});
+  }
+
+  async maintain(isMaintained: boolean): Promise<void> {
+    this.#plugged();
+    if (isMaintained) writeFileSync(this.#maintained, '', { mode: 0o600 });
+    else rmSync(this.#maintained, { force: true });
+  }
+
+  async fencing(): Promise<readonly Fencing[]> {
+    const state = await this.look();
+    return (state?.nodes ?? []).map(({ name }) => {
+      const plug = this.#read(name);
+      return Object.freeze({
+        node: name,
+        devices: ['process'],
+        lastEnded: plug?.ended,
+        hasFailed: false,
+        about: plug?.about,
+      });
+    });
+  }
+
+  async fence(node: string): Promise<void> {
+    const { node: self } = this.#plugged();
+    const plug = this.#read(node);
+    if (plug === undefined || node === self) throw new HostError(`there is no other machine ${node}`);
+    if (plug.pid !== process.pid && isRunning(plug.pid)) process.kill(plug.pid, 'SIGKILL');
+    this.#plug(node, { ...plug, ended: this.#now() });
+  }
+
+  async publish(about: AboutNode): Promise<void> {
+    const { node } = this.#plugged();
+    const plug = this.#read(node);
+    if (plug !== undefined) this.#plug(node, { ...plug, about });
+  }
+
+  #order(node: string, order: 'take' | 'release'): Promise<void> {
+    const socketPath = join(this.#read(node)?.root ?? '', '..', '..', 'pair.socket');
+    return new Promise((resolve, reject) => {
+      const sent = request({ socketPath, method: 'POST', path: `/${order}` }, (response) => {
+        response.resume();
+        response.on('end', () =>
+          response.statusCode === 200 ? resolve() : reject(new HostError(`${node} could not ${order} the pool`)),
+        );
+      });
+      sent.on('error', reject);
+      sent.end();
+    });
+  }
+
   /** The folder of the files of a machine; undefined if it was never plugged in. */
   rootOf(node: string): string | undefined {
     return this.#read(node)?.root;
   }
 
-  /** Switches a machine off as its fence would, cuts its cable (`unknown`), or undoes that. For tests. */
-  fence(node: string, state: 'offline' | 'unknown' | undefined): void {
+  /** What the others see of a machine: switched off, its cable cut (`unknown`), or as it is. For tests. */
+  see(node: string, state: 'offline' | 'unknown' | undefined): void {
     const plug = this.#read(node);
     if (plug === undefined) throw new HostError(`there is no machine ${node}`);
     this.#plug(node, { ...plug, state });

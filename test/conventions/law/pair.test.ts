@@ -146,10 +146,10 @@ for (const [order, work] of [
         await assertOneHolder(world, told);
         const name = order === 'take' ? 'beta' : 'alpha';
         // Before it was fenced, nothing is taken from it.
-        other.machine.lease.fence(name, 'unknown');
+        other.machine.lease.see(name, 'unknown');
         await assert.rejects(take(other.machine, pair), /is not seen and was not fenced/, told);
         assert.equal(await hasPool(other.machine), false, told);
-        other.machine.lease.fence(name, 'offline');
+        other.machine.lease.see(name, 'offline');
         await take(other.machine, pair);
         await assertServes(other.machine, told);
         // When it is there again, it has nothing and gets nothing.

@@ -87,6 +87,38 @@ export function describeLease(hosts: readonly HostUnderTest[]): void {
         assert.equal(await holderOf(other.lease), undefined);
       });
 
+      test('what a machine says of itself reaches the other one, and maintenance is seen by both', async (t) => {
+        const {
+          hosts: [one, other],
+          names: [first],
+        } = await startPair(t);
+        const about = { version: '1.2', hostId: '0000000a', missingDisks: ['sda'] };
+        await one.lease.publish(about);
+        const seen = (await other.lease.fencing()).find(({ node }) => node === first);
+        assert.deepEqual(seen?.about, about);
+        await one.lease.maintain(true);
+        assert.equal((await other.lease.look())?.isMaintained, true);
+        await other.lease.maintain(false);
+        assert.equal((await one.lease.look())?.isMaintained, false);
+      });
+
+      test('when a machine was ended by its device is known, and it is never the own one', async (t) => {
+        const {
+          hosts: [one, other],
+          names: [first, second],
+        } = await startPair(t);
+        const ended = async () => (await other.lease.fencing()).find(({ node }) => node === second)?.lastEnded;
+        assert.equal(await ended(), undefined);
+        await refused(one.lease.fence(first), /no other machine/);
+        await one.lease.fence(second);
+        assert.ok(Number(await ended()) > 0);
+      });
+
+      test('a machine that is not in the pair gets no pool', async (t) => {
+        const { hosts } = await startPair(t);
+        await refused(hosts[0].lease.move('nobody'), /no machine nobody/);
+      });
+
       test('a change of the holder is reported until the watch ends', async (t) => {
         const {
           hosts: [one, other],

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LinuxLease } from '../../../src/host/linux/lease.ts';
-import { readCluster } from '../../../src/host/linux/lease-read.ts';
+import {
+  readAbout,
+  readCluster,
+  readFenceDevices,
+  readFenceHistory,
+  readNodeAttributes,
+} from '../../../src/host/linux/lease-read.ts';
 import type { Runner } from '../../../src/host/linux/runner.ts';
 import { HostError } from '../../../src/host/ports/index.ts';
 import { recording } from './support.ts';
@@ -12,6 +18,8 @@ const property = 'crm_attribute --type crm_config --name holdfast-holder';
 /** A cluster whose members are as in a recording of Pacemaker 2.1.5, and which keeps the property. */
 function cluster({ members, self = 'alpha', holder = '' }: { members: string; self?: string; holder?: string }) {
   const changes: string[] = [];
+  /** What is only ordered. */
+  const others: string[] = [];
   let kept = holder;
   const answers: Readonly<Record<string, () => string>> = {
     'crm_node --name': () => `${self}\n`,
@@ -30,12 +38,16 @@ function cluster({ members, self = 'alpha', holder = '' }: { members: string; se
   };
   const runner: Runner = {
     async run(argv) {
+      if (['crm_resource', 'stonith_admin'].includes(argv[0] ?? '') || argv.includes('nodes')) {
+        others.push(argv.join(' '));
+        return { status: 0, stdout: '', stderr: '' };
+      }
       const answer = answers[argv.join(' ')] ?? assert.fail(`unexpected: ${argv.join(' ')}`);
       return { status: 0, stdout: answer(), stderr: '' };
     },
     follow: () => () => {},
   };
-  return { lease: new LinuxLease({ runner }), changes };
+  return { lease: new LinuxLease({ runner }), changes, others };
 }
 
 const states = (name: string) => readCluster(recording(`crm-mon-${name}.xml`))?.nodes.map(({ state }) => state);
@@ -108,4 +120,57 @@ test('a machine without Pacemaker, or whose cluster does not run, is in no pair'
   });
   assert.equal(await stopped.look(), undefined);
   await assert.rejects(stopped.take(), /not part of a pair, or its cluster does not run/);
+});
+
+test('the devices are those of the configuration, with the nodes that each of them ends', () => {
+  assert.deepEqual(
+    [...readFenceDevices(recording('cib-resources.xml'))],
+    [
+      ['holdfast-fence-1', ['alpha']],
+      ['holdfast-fence-2', ['beta']],
+      // It lists its nodes by itself.
+      ['watchdog', undefined],
+    ],
+  );
+});
+
+test('a node was last ended when a device last did, and the last attempt counts', () => {
+  const history = readFenceHistory(recording('stonith-history.xml'));
+  assert.deepEqual(history.get('alpha'), { lastEnded: Date.parse('2026-11-25T19:44:47.434Z'), hasFailed: false });
+  assert.deepEqual(history.get('beta'), { lastEnded: Date.parse('2026-11-25T19:40:00Z'), hasFailed: true });
+});
+
+test('what a machine has said of itself is read from its attributes', () => {
+  const attributes = readNodeAttributes(recording('cib-nodes.xml'));
+  assert.deepEqual([...attributes.keys()], ['alpha', 'beta']);
+  assert.deepEqual(readAbout(attributes.get('alpha')?.get('holdfast-about') ?? ''), {
+    version: '0.1.0',
+    hostId: '0a00000a',
+    missingDisks: [],
+  });
+  for (const text of ['', '[]', '{"version": 1}']) assert.equal(readAbout(text), undefined);
+});
+
+test('a move replaces an earlier preference, and needs a node of the cluster', async () => {
+  const { lease, others } = cluster({ members: 'online', holder: 'alpha' });
+  await lease.move('beta');
+  assert.deepEqual(others, [
+    'crm_resource --clear --resource holdfast',
+    'crm_resource --move --resource holdfast --node beta --lifetime PT10M',
+  ]);
+  await assert.rejects(lease.move('gamma'), /the cluster has no machine gamma/);
+});
+
+test('another machine is ended by the cluster, and the time is kept there; its own machine is not', async () => {
+  const { lease, others } = cluster({ members: 'online', holder: 'alpha' });
+  await assert.rejects(lease.fence('alpha'), /no other machine alpha/);
+  await lease.fence('beta');
+  assert.equal(others[0], 'stonith_admin --reboot beta --timeout 120');
+  assert.match(String(others[1]), /^crm_attribute --type nodes --node beta --name holdfast-ended --update \d{13}$/);
+});
+
+test('the lease of a pair that is being formed is taken whatever is known of the other machine', async () => {
+  const { lease, changes } = cluster({ members: 'lost', holder: '' });
+  await lease.take({ founding: true });
+  assert.deepEqual(changes, ['take']);
 });

@@ -1,9 +1,12 @@
+import { writeFile } from 'node:fs/promises';
+import { messageOf } from '../../../lib/text.ts';
 import type { Disk } from '../../ports/disks.ts';
 import { HostError } from '../../ports/index.ts';
 import type { DiskGroup, Pool, PoolSpec, Pools } from '../../ports/zfs.ts';
 import { usedElsewhere } from '../../shared/pool-owner.ts';
 import { diskBehind, stablePaths } from '../devices.ts';
 import { expectSuccess } from '../runner.ts';
+import { carry, uncarry } from './carried.ts';
 import { ImportablePools } from './importable.ts';
 import type { MountPoints } from './mount-points.ts';
 import { mountAll, mountpointOf, mountpoints } from './mounting.ts';
@@ -83,8 +86,17 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
     },
 
     async guardPool(name: string): Promise<void> {
+      await quickenHeartbeat();
       await programs.do('zpool', 'set', 'multihost=on', name);
       await programs.do('zpool', 'set', 'cachefile=none', name);
+    },
+
+    carryState: (name) => carry(programs, name),
+    dropState: () => uncarry(programs),
+
+    async isGuarded(name: string): Promise<boolean> {
+      const argv = ['zpool', 'get', '-H', '-o', 'value', 'multihost', name];
+      return expectSuccess(await programs.run(...argv), argv).stdout.trim() === 'on';
     },
 
     importable: () => importable.list(),
@@ -93,6 +105,7 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
       if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
       const usedBy = (await importable.list()).find((pool) => pool.guid === guid)?.usedBy;
       if (usedBy !== undefined && !takesOver) throw usedElsewhere(guid, usedBy);
+      if (shared) await quickenHeartbeat();
       // Without the file of known pools, from which the boot imports.
       const kept = shared ? ['-o', 'cachefile=none'] : [];
       // By force: this machine, with another host id, or one that failed has not exported it.
@@ -123,6 +136,18 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
     },
   };
   return pools;
+}
+
+/**
+ * ZFS writes to a pool with `multihost` in this interval, and watches for as many intervals before it imports one that
+ * was not exported: with its own second that takes 40 s, with 200 ms 4 s and what the disks need.
+ */
+const heartbeat = { parameter: '/sys/module/zfs/parameters/zfs_multihost_interval', milliseconds: '200' };
+
+async function quickenHeartbeat(): Promise<void> {
+  await writeFile(heartbeat.parameter, heartbeat.milliseconds).catch((error: unknown) => {
+    throw new HostError(`cannot set ${heartbeat.parameter}: ${messageOf(error)}`);
+  });
 }
 
 /**

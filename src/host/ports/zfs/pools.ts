@@ -27,6 +27,15 @@ export interface Pools {
    */
   guardPool(name: string): Promise<void>;
   /**
+   * Has what services keep for themselves, such as the secrets of Samba, lie in the dataset of the state on this pool. It
+   * is copied there the first time.
+   */
+  carryState(name: string): Promise<void>;
+  /** Has the machine see its own again, so that the pool can be exported. */
+  dropState(name: string): Promise<void>;
+  /** Whether ZFS notices if two machines import this pool. */
+  isGuarded(name: string): Promise<boolean>;
+  /**
    * Enables every feature that this machine's ZFS supports. Older versions may no longer be able to import the pool.
    */
   upgradePool(name: string): Promise<void>;

@@ -76,6 +76,20 @@ export function virtualPools(store: PoolStore): Pools {
       store.pool(name);
     },
 
+    // The services of a virtual machine keep nothing for themselves.
+    async carryState(name: string): Promise<void> {
+      store.pool(name);
+    },
+
+    async dropState(name: string): Promise<void> {
+      store.pool(name);
+    },
+
+    async isGuarded(name: string): Promise<boolean> {
+      store.pool(name);
+      return true;
+    },
+
     async importable(): Promise<readonly ImportablePool[]> {
       return store.value.pools
         .filter(({ exported }) => exported)

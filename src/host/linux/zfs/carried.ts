@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../../../lib/text.ts';
+import { HostError } from '../../ports/index.ts';
+import { stateDataset } from '../../ports/zfs.ts';
+import type { Programs } from './programs.ts';
+
+/**
+ * What services keep for themselves and clients rely on: the accounts, secrets and domain membership of Samba, and the
+ * clients of NFS that may reclaim their locks.
+ */
+const folders = { samba: '/var/lib/samba', nfs: '/var/lib/nfs' } as const;
+
+/** Has the folders of the machine show those on the pool, which get their contents from the machine the first time. */
+export async function carry(programs: Programs, pool: string): Promise<void> {
+  const home = join('/mnt', pool, stateDataset, 'carried');
+  try {
+    await mkdir(home, { recursive: true, mode: 0o711 });
+    for (const [name, folder] of Object.entries(folders)) {
+      const on = join(home, name);
+      if (!existsSync(folder) || (await isMount(folder))) continue;
+      if (!existsSync(on)) {
+        // A copy that was cut short is no copy.
+        await rm(`${on}.new`, { recursive: true, force: true });
+        await programs.do('cp', '--archive', '--one-file-system', folder, `${on}.new`);
+        await rename(`${on}.new`, on);
+      }
+      await programs.do('mount', '--bind', on, folder);
+    }
+  } catch (error) {
+    throw error instanceof HostError ? error : new HostError(`cannot use ${home}: ${messageOf(error)}`);
+  }
+}
+
+/** Has the folders show what the machine itself has there, so that the pool can be exported. */
+export async function uncarry(programs: Programs): Promise<void> {
+  for (const folder of Object.values(folders)) while (await isMount(folder)) await programs.patiently('umount', folder);
+}
+
+async function isMount(folder: string): Promise<boolean> {
+  return (await readFile('/proc/self/mounts', 'utf8')).split('\n').some((line) => line.split(' ')[1] === folder);
+}
