@@ -140,7 +140,7 @@ await put(
     `Depends: ${depends.join(', ')}`,
     `Recommends: ${recommends.join(', ')}`,
     // For iSCSI on machines whose kernel has no targets, and for a pair of machines.
-    'Suggests: tgt, corosync, pacemaker',
+    'Suggests: tgt, corosync, pacemaker, pacemaker-cli-utils',
     'Section: admin',
     'Priority: optional',
     'Description: Management daemon of a network storage appliance',
@@ -155,6 +155,7 @@ for (const program of [
   'domain-monitor',
   'end-jail',
   'in-jail',
+  'pair-resources',
   'replicate',
   'run-script',
   'samba-directory',
@@ -162,8 +163,9 @@ for (const program of [
   'ups-event',
 ])
   await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
-// The agent of Pacemaker, for a pair of machines.
-await put('/usr/lib/ocf/resource.d/holdfast/appliance', await readFile(`${root}/packaging/appliance`, 'utf8'), 0o755);
+// The agents of Pacemaker, for a pair of machines.
+for (const agent of ['address', 'appliance'])
+  await put(`/usr/lib/ocf/resource.d/holdfast/${agent}`, await readFile(`${root}/packaging/${agent}`, 'utf8'), 0o755);
 // Programs that were written for FreeBSD run it there.
 await mkdir(`${tree}/etc/rc.d`);
 await symlink('/usr/lib/holdfast/ctld', `${tree}/etc/rc.d/ctld`);

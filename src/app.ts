@@ -6,6 +6,7 @@ import { user } from './areas/account/users.ts';
 import { binSettingsOf } from './areas/bin/bin-entry.ts';
 import { keepInBin } from './areas/bin/keeping.ts';
 import { Notifier } from './areas/channels/notifier.ts';
+import { pairProblems } from './areas/cluster/pair-problems.ts';
 import { domainRule, sambaDomainRule } from './areas/directoryservice/domain-rule.ts';
 import { Recorder } from './areas/history/recorder.ts';
 import { surroundingsOf } from './areas/history/surroundings.ts';
@@ -39,7 +40,9 @@ import type { Profile, Resource } from './engine/declare/resource.ts';
 import { machineZone } from './engine/declare/schedule.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
 import { type Engine, type Log, openEngine } from './engine/engine.ts';
-import type { Pair } from './engine/pair/pair.ts';
+import type { Switch } from './engine/pair/last-switch.ts';
+import type { OwnPair } from './engine/pair/pair.ts';
+import { PairWatch } from './engine/pair/watch.ts';
 import { Passwords, shortestPassword } from './engine/passwords.ts';
 import { EventLoop } from './engine/upkeep/event-loop.ts';
 import type { Host } from './host/ports/index.ts';
@@ -58,6 +61,7 @@ import { backupFilesOf } from './store/backup-files.ts';
 import { HistoryFile } from './store/history-file.ts';
 import { PoolBackups } from './store/pool-backups.ts';
 import type { Store } from './store/store.ts';
+import { clusterSubsystem } from './subsystems/cluster/subsystem.ts';
 import { accesses, subsystems } from './subsystems/index.ts';
 
 /** The parts that tests replace. */
@@ -105,7 +109,9 @@ export interface AppParts {
   /** Milliseconds that the start waits for pools before it continues without them. */
   readonly patience?: number;
   /** The pair whose pool has the configuration. */
-  readonly pair?: Pair | undefined;
+  readonly pair?: OwnPair | undefined;
+  /** How the pool of the pair came to this machine. */
+  readonly lastSwitch?: () => Switch | undefined;
 }
 
 export interface App {
@@ -161,7 +167,10 @@ export async function openApp(parts: AppParts): Promise<App> {
   const eventLoop = new EventLoop({ now, log, limit: parts.longestTurn });
   // The daemon's process has the time zone of a real machine, but not that of a virtual one.
   const zone = () => (host.kind === 'virtual' ? engine.world.view.only(systemSettings).stg_timezone : machineZone());
-  const pairRules = parts.pair === undefined ? [] : [poolStays(parts.pair)];
+  const { pair } = parts;
+  const pairRules = pair === undefined ? [] : [poolStays(pair)];
+  const wanted = parts.subsystems ?? [...(pair === undefined ? [] : [clusterSubsystem(pair)]), ...subsystems];
+  const pairWatch = pair && new PairWatch({ host, pair, version, log });
   const engine: Engine = openEngine({
     problems: [
       () => loginProblems(budget.attack),
@@ -172,10 +181,11 @@ export async function openApp(parts: AppParts): Promise<App> {
       () => lateTasks.problems,
       () => resilverProblems(engine.world.facts, now()),
       () => memoryProblems(engine.world.facts),
+      () => (pair && pairWatch?.known ? pairProblems(pair, pairWatch.known, now()) : []),
     ],
     resources: parts.resources ?? catalogue,
     stepKinds,
-    subsystems: parts.subsystems ?? subsystems,
+    subsystems: wanted,
     rules: [
       portRule(parts.listen, endpointsOf),
       domainRule,
@@ -335,7 +345,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     bin: { takesFromDocument: (view) => binSettingsOf(view).for_document, keep: keepInBin },
     services: {
       engine,
-      subsystems: parts.subsystems ?? subsystems,
+      subsystems: wanted,
       backupFiles: backupFilesOf(engine),
       fileSecrets: store.fileSecrets,
       mail: mailer,
@@ -347,6 +357,18 @@ export async function openApp(parts: AppParts): Promise<App> {
       sessions,
       secondFactors,
       audit,
+      cluster: pair &&
+        pairWatch && {
+          pair,
+          get condition() {
+            return pairWatch.condition;
+          },
+          lastSwitch: () => parts.lastSwitch?.(),
+          look: () => pairWatch.look(),
+          move: (node) => host.lease.move(node),
+          maintain: (isMaintained) => host.lease.maintain(isMaintained),
+          fence: (node) => host.lease.fence(node),
+        },
       daemon: { version, eventLoop: () => eventLoop.report },
     },
     shown,
@@ -403,6 +425,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       }
       first = undefined;
       if (parts.longestTurn !== undefined) eventLoop.begin();
+      pairWatch?.begin();
       webhooks.begin();
       if (parts.history?.samples === true) history.begin();
       channels.begin();
@@ -424,6 +447,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       await history.close();
       await channels.close();
       await watch?.close();
+      await pairWatch?.close();
       await notices.close();
       await poolBackups?.close();
       await engine.close();

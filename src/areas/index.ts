@@ -16,6 +16,8 @@ import { certificateStepKinds } from './certificates/acme-steps.ts';
 import { certificate } from './certificates/certificate.ts';
 import { certificateAuthority } from './certificates/certificateauthority.ts';
 import { channel } from './channels/channel.ts';
+import { fenceDevice } from './cluster/fence-device.ts';
+import { clusterSettings } from './cluster/settings.ts';
 import { directoryStepKinds, domainSettings } from './directoryservice/activedirectory.ts';
 import {
   idmapAd,
@@ -51,6 +53,7 @@ import { audit } from './management/audit.ts';
 import { bin } from './management/bin.ts';
 import { channels } from './management/channels.ts';
 import { disks as diskUse, folders } from './management/choices.ts';
+import { cluster } from './management/cluster.ts';
 import { config as configFiles } from './management/config.ts';
 import { confirmation } from './management/confirmation.ts';
 import { daemon } from './management/daemon.ts';
@@ -247,6 +250,8 @@ export const catalogue: readonly Resource[] = [
   channel,
   binEntry,
   binSettings,
+  clusterSettings,
+  fenceDevice,
   fileOwner,
 ];
 
@@ -259,6 +264,7 @@ export const management: readonly Section[] = [
   events,
   webhooks,
   channels,
+  cluster,
   problems,
   drift,
   revisions,

@@ -1,7 +1,18 @@
 /** `holdfast ha`: makes two machines a pair, and moves the pool between them. */
+import { randomBytes } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
-import { take } from '../engine/pair/hold.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  corosyncConf,
+  corosyncFile,
+  corosyncKeyFile,
+  isOwnConf,
+  isPackagedConf,
+} from '../engine/pair/corosync-conf.ts';
+import { hostIdFile, hostIdOf } from '../engine/pair/host-id.ts';
 import { isBaseUrl, isNodeName, type Pair, readPair } from '../engine/pair/pair.ts';
 import type { Host } from '../host/ports/index.ts';
 import { stateDataset } from '../host/ports/zfs.ts';
@@ -36,17 +47,20 @@ export interface Forming {
 export async function formPair({ settings, pool, nodes, to, ofNode, say }: Forming): Promise<void> {
   const { state } = settings;
   refusePair(state);
-  const urls = urlsOf(nodes);
+  const urls = urlsOf(urlsAlone(nodes));
   mustBeUnused(state);
   if (!existsSync(databaseFile(state)) || !existsSync(keyFile(state)))
     throw new StoreError(`${state} has no configuration. Start the service once, and set this machine up first.`);
   await withHost(settings, async (host) => {
-    const self = await selfAmong(host, urls);
     const pair = await poolFor(host, pool, urls);
-    await take(host, pair);
+    const links = linksOf(nodes);
+    const { self, key: clusterKey } = await enterCluster(host, { ...pair, links }, undefined);
     await host.zfs.guardPool(pool);
+    await host.lease.take({ founding: true });
     await makeStateDataset(host, pool);
     const folder = stateOnPool(settings, pool);
+    await host.zfs.carryState(pool);
+    await restartRunning(host, keepingState);
     // Whoever uses a share of the whole pool cannot enter it.
     chmodSync(folder, 0o700);
     moveState(state, folder, (from) => cpSync(from, join(folder, basename(from)), { recursive: true }));
@@ -54,9 +68,18 @@ export async function formPair({ settings, pool, nodes, to, ofNode, say }: Formi
     makeFolder(nodeFolder(state), 0o700);
     const key = readFileSync(keyFile(state));
     replaceDurably(pairKeyFile(state), key);
-    replaceDurably(to, `${JSON.stringify({ ...pair, key: key.toString('base64') })}\n`);
+    const whole = { ...pair, ...(clusterKey && { links }) };
+    replaceDurably(
+      to,
+      `${JSON.stringify({
+        ...whole,
+        key: key.toString('base64'),
+        hostId: await hostIdOf(host),
+        ...(clusterKey && { clusterKey: clusterKey.toString('base64') }),
+      })}\n`,
+    );
     // From here on the daemon of this machine uses the configuration on the pool.
-    replaceDurably(pairFile(state), `${JSON.stringify({ ...pair, self })}\n`);
+    replaceDurably(pairFile(state), `${JSON.stringify({ ...whole, self })}\n`);
     const aside = join(state, `aside-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
     mkdirSync(aside, { mode: 0o700 });
     moveState(state, aside, (from) => renameSync(from, join(aside, basename(from))));
@@ -82,7 +105,9 @@ export async function joinPair(settings: Settings, file: string, say: Say): Prom
       `${databaseFile(state)} exists: this machine has a configuration of its own, which it would lose. Move ${state} aside, or purge the package and install it again.`,
     );
   await withHost(settings, async (host) => {
-    const self = await selfAmong(host, pair.nodes);
+    await differ(host, isObject(value) ? String(value['hostId'] ?? '') : '');
+    const clusterKey = Buffer.from(isObject(value) ? String(value['clusterKey'] ?? '') : '', 'base64');
+    const { self } = await enterCluster(host, pair, clusterKey);
     makeFolder(nodeFolder(state), 0o700);
     replaceDurably(pairKeyFile(state), key);
     replaceDurably(pairFile(state), `${JSON.stringify({ ...pair, self })}\n`);
@@ -143,17 +168,100 @@ function urlsOf(nodes: readonly string[]): Pair['nodes'] {
   return urls;
 }
 
-async function selfAmong({ lease }: Host, nodes: Pair['nodes']): Promise<string> {
+interface Entered {
+  readonly self: string;
+  /** The key of a cluster that Holdfast has set up. */
+  readonly key: Buffer | undefined;
+}
+
+/**
+ * The name of this machine in the cluster. Unless an administrator has set one up, writes the configuration of Corosync
+ * and starts it with Pacemaker. Without a key, makes one, or takes that of an earlier attempt.
+ */
+async function enterCluster(host: Host, pair: Pair, given: Buffer | undefined): Promise<Entered> {
+  const { nodes, links } = pair;
+  const { files, lease, services } = host;
   const state = await lease.look();
-  if (state === undefined)
+  const present = (await files.read(corosyncFile)) ?? '';
+  const isForeign = state !== undefined && !isOwnConf(present) && !isPackagedConf(present);
+  if (host.kind === 'virtual' || isForeign || Object.keys(links).length === 0) {
+    if (state !== undefined) return { self: amongNodes(state.self, nodes), key: undefined };
     throw new StoreError(
       'This machine is in no cluster, or its cluster does not run. A pair requires Corosync and Pacemaker with fencing; on a virtual host, --shelf.',
     );
-  if (!Object.hasOwn(nodes, state.self))
+  }
+  const self = amongNodes((await host.network.look()).hostname, nodes);
+  const missing = [...(await services.states(clusterServices))].filter(([, { installed }]) => !installed);
+  if (missing.length > 0)
     throw new StoreError(
-      `This machine is ${state.self} in its cluster, but the pair consists of ${sentenceList(Object.keys(nodes))}.`,
+      `A pair requires ${sentenceList(missing.map(([name]) => name))}. Run: apt-get install corosync pacemaker pacemaker-cli-utils`,
     );
-  return state.self;
+  const earlier = isOwnConf(present) ? await files.read(corosyncKeyFile, { encoding: 'base64' }) : undefined;
+  const key = given ?? (earlier === undefined ? randomBytes(128) : Buffer.from(earlier, 'base64'));
+  const conf = corosyncConf(pair, { processors: availableParallelism() });
+  if (state === undefined || conf !== present || earlier !== key.toString('base64')) {
+    // The packages start them with a cluster of one machine.
+    for (const name of clusterServices.toReversed()) await services.stop(name);
+    await files.write(corosyncKeyFile, key.toString('base64'), { encoding: 'base64', mode: 0o400 });
+    await files.write(corosyncFile, conf, { mode: 0o644 });
+    for (const name of clusterServices) await services.start(name);
+  }
+  for (let tries = 0; (await lease.look().catch(() => undefined))?.self !== self; tries += 1) {
+    if (tries === clusterPatience)
+      throw new StoreError(
+        `The cluster does not know this machine as ${self} after a minute. See: journalctl -u corosync -u pacemaker`,
+      );
+    await pause(1000);
+  }
+  return { self, key };
+}
+
+const clusterServices = ['corosync', 'pacemaker'];
+/** Seconds until Pacemaker has to know the machine that it was started on. */
+const clusterPatience = 60;
+
+function amongNodes(self: string, nodes: Pair['nodes']): string {
+  if (!Object.hasOwn(nodes, self))
+    throw new StoreError(
+      `This machine is ${self} in its cluster, but the pair consists of ${sentenceList(Object.keys(nodes))}.`,
+    );
+  return self;
+}
+
+/** ZFS tells the machines apart by their host ids. A machine that was copied from the other one gets another. */
+async function differ(host: Host, other: string): Promise<void> {
+  const own = await hostIdOf(host);
+  if (own !== '' && own !== other) return;
+  if ((await host.zfs.pools()).length > 0)
+    throw new StoreError(
+      `Both machines have the host id ${own}, or this one has none, and it has pools. Export them, and run the command again.`,
+    );
+  const fresh = randomBytes(4);
+  // The kernel ignores an id that is zero.
+  if (fresh.readUInt32LE() === 0) fresh.writeUInt32LE(1);
+  await host.files.write(hostIdFile, fresh.toString('base64'), { encoding: 'base64', mode: 0o644 });
+}
+
+const urlsAlone = (nodes: readonly string[]) => nodes.map((node) => node.split(',')[0] ?? '');
+
+/** The addresses after the URL of each machine, or the one in its URL. */
+function linksOf(nodes: readonly string[]): Pair['links'] {
+  const links = nodes.map((node) => {
+    const [first = '', ...addresses] = node.split(',');
+    const [, name = '', url = ''] = /^([^=]*)=(.*)$/.exec(first) ?? [];
+    const host = URL.parse(url)?.hostname.replace(/^\[(.*)\]$/, '$1') ?? '';
+    return [name, addresses.length > 0 ? addresses : [host]] as const;
+  });
+  const wrong = nodes.flatMap((node) => node.split(',').slice(1)).find((address) => isIP(address) === 0);
+  if (wrong !== undefined)
+    throw new SettingsError(
+      `Expected an IP address by which the machines see each other after the URL, as in --node alpha=https://nas1.example.org,192.0.2.7, got "${wrong}".`,
+    );
+  // Without addresses, only a cluster that runs already can be entered.
+  if (links.some(([, addresses]) => addresses.some((address) => isIP(address) === 0))) return {};
+  if (new Set(links.map(([, addresses]) => addresses.length)).size > 1)
+    throw new SettingsError('Expected as many addresses of one machine as of the other one.');
+  return Object.fromEntries(links);
 }
 
 async function poolFor({ zfs }: Host, name: string, nodes: Pair['nodes']): Promise<Pair> {
@@ -190,6 +298,13 @@ function moveState(state: string, to: string, move: (from: string) => void): voi
       move(from);
     }
   }
+}
+
+/** Services that have their own state open. */
+const keepingState = ['samba-ad-dc', 'winbind', 'nmbd', 'smbd', 'nfs-server'];
+
+async function restartRunning({ services }: Host, names: readonly string[]): Promise<void> {
+  for (const [name, { running }] of await services.states(names)) if (running) await services.restart(name);
 }
 
 async function withHost(settings: Settings, work: (host: Host) => Promise<void>): Promise<void> {

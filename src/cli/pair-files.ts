@@ -10,6 +10,10 @@ export const nodeFolder = (state: string): string => join(state, 'node');
 export const pairFile = (state: string): string => join(nodeFolder(state), 'pair.json');
 export const pairKeyFile = (state: string): string => join(nodeFolder(state), 'secret.key');
 
+/** How the pool came to the machine that has it, and what the one that released it has left for that; on the pool. */
+export const switchFile = (state: string): string => join(state, 'switch.json');
+export const releaseFile = (state: string): string => join(state, 'release.json');
+
 /** The pair that this machine is part of; undefined for a machine that stands alone. */
 export function pairOf(state: string): OwnPair | undefined {
   const file = pairFile(state);

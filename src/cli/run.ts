@@ -216,7 +216,10 @@ function addPair(program: Command): void {
       .option('--config <file>', 'file with further settings (default for root: /etc/holdfast/holdfast.conf)');
   command('form', 'move the configuration of this machine to its pool, for a pair. The service must be stopped')
     .argument('<pool>')
-    .requiredOption('--node <name=url...>', 'name in the cluster and URL of each of the two machines')
+    .requiredOption(
+      '--node <name=url,address...>',
+      'host name and URL of each of the two machines, and the addresses by which they see each other',
+    )
     .requiredOption('--to <file>', 'file for "holdfast ha join" on the other machine; it has the key of all secrets')
     .action(async (pool: string, options: Options & { node: readonly string[]; to: string }) => {
       const { catalogue } = await import('../areas/index.ts');

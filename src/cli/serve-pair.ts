@@ -2,11 +2,13 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { holds, release, take } from '../engine/pair/hold.ts';
+import { type Release, readRelease, switchOf } from '../engine/pair/last-switch.ts';
 import type { OwnPair } from '../engine/pair/pair.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
+import { removeFile, replaceDurably } from '../store/marks.ts';
 import { listenLocally, pairSocket } from './local-socket.ts';
-import { stateOnPool } from './pair-files.ts';
+import { parsed, releaseFile, stateOnPool, switchFile } from './pair-files.ts';
 import { notifySystemd } from './sd-notify.ts';
 import { type Daemon, failStart, openHost, type Serving, serveAppliance } from './serve.ts';
 import { openStandby, type Standby } from './standby.ts';
@@ -42,8 +44,11 @@ class MachineOfPair {
 
   /** Becomes what the machine is: the one with the pool or the one without. */
   async begin(): Promise<void> {
-    if (await holds(this.#host, this.#pair)) await this.#serve();
-    else await this.#wait();
+    if (await holds(this.#host, this.#pair)) {
+      // After a release that failed, or on the machine that has just formed the pair.
+      await this.#host.zfs.carryState(this.#pair.pool);
+      await this.#serve();
+    } else await this.#wait();
   }
 
   async answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -70,14 +75,31 @@ class MachineOfPair {
 
   async #take(): Promise<void> {
     if (this.#serving !== undefined) return;
+    const { output, settings, now } = this.#daemon;
+    const { pool, self } = this.#pair;
+    const asked = now();
     await take(this.#host, this.#pair);
-    this.#daemon.output.log.info({ pool: this.#pair.pool }, 'pair: took the pool');
+    const imported = now();
+    output.log.info({ pool }, 'pair: took the pool');
     await this.#serve();
+    const state = stateOnPool(settings, pool);
+    const release = readRelease(parsed(releaseFile(state)));
+    const last = switchOf(release, self, { asked, imported, served: now() });
+    // It is no reason to fail that the last switch is not known.
+    try {
+      replaceDurably(switchFile(state), JSON.stringify(last));
+      removeFile(releaseFile(state));
+    } catch (error) {
+      output.log.error({ error: messageOf(error) }, 'pair: the times of the switch could not be stored');
+    }
+    output.log.info({ steps: last.steps }, `pair: serving ${pool}`);
   }
 
   async #release(): Promise<void> {
     const serving = this.#serving;
     if (serving === undefined) return release(this.#host, this.#pair);
+    const { settings, now } = this.#daemon;
+    const began = now();
     this.#serving = undefined;
     // A stop waits for the end of this.
     this.#daemon.signals.started({
@@ -93,6 +115,8 @@ class MachineOfPair {
       } finally {
         this.#host = await openHost(this.#daemon.settings, this.#daemon.now);
       }
+      const left: Release = { from: this.#pair.self, began, ended: now() };
+      replaceDurably(releaseFile(stateOnPool(settings, this.#pair.pool)), JSON.stringify(left));
       await release(this.#host, this.#pair);
       this.#daemon.output.log.info({ pool: this.#pair.pool }, 'pair: released the pool');
     } finally {

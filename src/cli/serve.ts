@@ -9,6 +9,7 @@ import { fingerprintOf } from '../areas/certificates/own.ts';
 import { ownCertificate } from '../areas/system/own-certificate.ts';
 import { endpointsOf } from '../areas/system/settings.ts';
 import { Fault } from '../engine/declare/errors.ts';
+import { readSwitch } from '../engine/pair/last-switch.ts';
 import type { OwnPair } from '../engine/pair/pair.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { backlog } from '../host/ports/web.ts';
@@ -21,7 +22,7 @@ import type { DaemonLog } from './daemon-log.ts';
 import { serveThroughErrors } from './last-handler.ts';
 import { listenLocally, localSocket } from './local-socket.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
-import { pairKeyFile } from './pair-files.ts';
+import { pairKeyFile, parsed, switchFile } from './pair-files.ts';
 import { notifySystemd, type StartNotifier } from './sd-notify.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';
 import type { takeSignals } from './signals.ts';
@@ -84,6 +85,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
       backsUpFrom: state,
       progressed: (what) => notifier.progress(what),
       pair,
+      lastSwitch: () => readSwitch(parsed(switchFile(state))),
     });
   } catch (error) {
     return failStart(error, output);

@@ -6,6 +6,9 @@ import type { Configuration, Draft, Operations, View } from './declare/resource.
 import type { Subsystem } from './declare/subsystem.ts';
 import type { DeadLetter, Progress } from './declare/webhooks.ts';
 import type { Engine } from './engine.ts';
+import type { Switch } from './pair/last-switch.ts';
+import type { OwnPair } from './pair/pair.ts';
+import type { PairCondition } from './pair/watch.ts';
 import type { DryPlan } from './plan/dry-run.ts';
 import type { EventLoopReport } from './upkeep/event-loop.ts';
 
@@ -41,8 +44,26 @@ export interface Services {
   readonly sessions: Sessions;
   readonly secondFactors: SecondFactors;
   readonly audit: Audit;
+  /** The pair that this machine is part of; undefined on a machine that stands alone. */
+  readonly cluster: ClusterControl | undefined;
   /** The daemon itself. */
   readonly daemon: { readonly version: string; eventLoop(): EventLoopReport };
+}
+
+/** The pair of machines as the one that has the pool sees it. */
+export interface ClusterControl {
+  readonly pair: OwnPair;
+  /** What was known at the last look. */
+  readonly condition: PairCondition;
+  /** How the pool came to this machine; undefined for the first one. */
+  lastSwitch(): Switch | undefined;
+  /** Asks the cluster now. */
+  look(): Promise<void>;
+  /** Has the cluster move the pool, after which this machine answers no more. */
+  move(node: string): Promise<void>;
+  maintain(isMaintained: boolean): Promise<void>;
+  /** Ends the other machine by its fence device. */
+  fence(node: string): Promise<void>;
 }
 
 /** The bin, as the requests use it that remove something. */

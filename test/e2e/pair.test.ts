@@ -224,6 +224,67 @@ test('the pool moves with all services and settings except those of the machine'
   await switchTo('alpha');
 });
 
+test('the interface moves the pool, and shows how it came to the machine that has it', async () => {
+  const cluster = '/api/holdfast/v1/cluster';
+  for (const [from, to] of [
+    ['alpha', 'beta'],
+    ['beta', 'alpha'],
+  ] as const) {
+    const before = await api(from).expect(200, 'GET', cluster);
+    assert.deepEqual([before['pool'], before['self'], before['holder']], ['tank', from, from]);
+    const refused = await api(from).send('POST', `${cluster}/switch`, { to: from });
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, new RegExp(`${from} has the pool already`));
+    await api(from).expect(202, 'POST', `${cluster}/switch`, { to });
+    await until(async () => (await readiness(to)) === 'ready\n');
+    // The times are stored when it serves.
+    await until(async () => isObject((await api(to).expect(200, 'GET', cluster))['last_switch']));
+    const { last_switch: last, nodes } = await api(to).expect(200, 'GET', cluster);
+    assert.ok(isObject(last) && Array.isArray(last['steps']) && Array.isArray(nodes));
+    assert.deepEqual([last['from'], last['to'], last['steps'].length], [from, to, 4]);
+    assert.deepEqual(
+      nodes.filter(isObject).map(({ name, state }) => [name, state]),
+      [
+        ['alpha', 'online'],
+        ['beta', 'online'],
+      ],
+    );
+    assert.equal(await readiness(from), 'standby\n');
+  }
+});
+
+test('the name and the address of the pair move with it, and maintenance keeps the pool where it is', async () => {
+  const cluster = '/api/holdfast/v1/cluster';
+  await api('alpha').expect(200, 'PUT', cluster, { name: 'storage', address: '192.0.2.10/24' });
+  await api('alpha').expect(200, 'POST', `${cluster}/maintenance`, { enabled: true });
+  const refused = await api('alpha').send('POST', `${cluster}/switch`, { to: 'beta' });
+  assert.match(refused.text, /The cluster is in maintenance/);
+  await api('alpha').expect(200, 'POST', `${cluster}/maintenance`, { enabled: false });
+  await switchTo('beta');
+  const { name, address } = await api('beta').expect(200, 'GET', cluster);
+  assert.deepEqual([name, address], ['storage', '192.0.2.10/24']);
+  const settings = await api('beta').expect(200, 'GET', 'network/globalconfiguration/');
+  assert.equal(settings['gc_hostname_virtual'], 'storage');
+  await switchTo('alpha');
+});
+
+test('trying the fence ends the other machine, and only that one', async () => {
+  const fence = '/api/holdfast/v1/cluster/fence';
+  const own = await api('alpha').send('POST', fence, { node: 'alpha' });
+  assert.match(own.text, /alpha has the pool. Move it to the other machine first/);
+  const beta = daemons.get('beta') ?? assert.fail('beta does not run');
+  const ended = once(beta, 'close');
+  const { nodes } = await api('alpha').expect(200, 'POST', fence, { node: 'beta' });
+  await ended;
+  assert.ok(Array.isArray(nodes));
+  const shown = nodes.filter(isObject).find((one) => one['name'] === 'beta');
+  assert.equal(typeof shown?.['last_fenced'], 'string');
+  assert.equal(await hostname('alpha'), 'alpha', 'the machine with the pool serves on');
+  daemons.delete('beta');
+  rmSync(join(stateOf('beta'), 'pair.socket'), { force: true });
+  await start('beta');
+});
+
 test('the daemon of the machine with the pool starts again with it', async () => {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     await end('alpha', signal);

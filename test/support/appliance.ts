@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { type App, buildApp } from '../../src/app.ts';
 import type { Profile } from '../../src/engine/declare/resource.ts';
 import type { Engine, Log } from '../../src/engine/engine.ts';
+import type { OwnPair } from '../../src/engine/pair/pair.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { backlog } from '../../src/host/ports/web.ts';
 import { openVirtualHost, type VirtualHost, type VirtualHostOptions } from '../../src/host/virtual/index.ts';
+import type { Shelf } from '../../src/host/virtual/lease.ts';
 import type { ConsoleFiles } from '../../src/http/console.ts';
 import type { Limits } from '../../src/http/limits.ts';
 import { Store } from '../../src/store/store.ts';
@@ -74,6 +76,10 @@ export interface ApplianceOptions {
   readonly before?: (machine: VirtualHost) => Promise<void>;
   /** The port of the loopback; a free one by default. */
   readonly port?: number;
+  /** Disks that another machine reaches too. */
+  readonly shelf?: Shelf;
+  /** The pair that it is part of. */
+  readonly pair?: OwnPair;
   /** Wraps the host, for example to inject faults. */
   readonly around?: (host: Host) => Host;
 }
@@ -90,10 +96,11 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     ...(options.nics === undefined ? {} : { nics: options.nics }),
     ...(options.directories && { directories: options.directories }),
     ...(options.exposure && { exposure: options.exposure }),
+    ...(options.shelf && { shelf: options.shelf }),
   });
   await options.before?.(virtual);
   const host = options.around?.(virtual) ?? virtual;
-  const store = Store.open(folder);
+  const store = Store.open(folder, options.pair && { node: options.pair.self });
   const app = await buildApp({
     host,
     store,
@@ -112,6 +119,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     ...(options.longestTurn !== undefined && { longestTurn: options.longestTurn }),
     ...(options.unverifiedMail && { unverifiedMail: options.unverifiedMail }),
     ...(options.limits && { limits: options.limits }),
+    ...(options.pair && { pair: options.pair }),
   });
   await app.server.listen({ host: '127.0.0.1', port: options.port ?? 0, backlog });
   const address = app.server.server.address();

@@ -6,6 +6,7 @@ import { unmanagedSubsystem } from '../../src/engine/upkeep/takeover.ts';
 import { Api } from './api.ts';
 import type { Furnished } from './furnished.ts';
 import { mail } from './mail-server.ts';
+import { paired } from './paired.ts';
 
 export const managementRoot = '/api/holdfast/v1';
 
@@ -129,6 +130,15 @@ export const preparations: Readonly<Record<string, (world: Furnished) => Promise
     await api.expect(201, 'POST', 'jails/jails/', { jail_host: 'web', jail_ipv4: '10.203.0.1' });
     return {};
   },
+  getCluster: () => ofPair(),
+  setCluster: () => ofPair(),
+  setClusterMaintenance: () => ofPair(),
+  switchCluster: () => ofPair(),
+  fenceNode: () => ofPair(),
+  createFenceDevice: () => ofPair(),
+  listFenceDevices: () => withFence(),
+  updateFenceDevice: () => withFence(),
+  removeFenceDevice: () => withFence(),
   listEncryption: (world) => madeEncrypted(world).then(() => ({})),
   lockDataset: (world) => madeEncrypted(world),
   async unlockDataset(world) {
@@ -144,6 +154,17 @@ export const preparations: Readonly<Record<string, (world: Furnished) => Promise
     return {};
   },
 };
+
+/** A machine of a pair. */
+async function ofPair(): Promise<Prepared> {
+  return { api: (await paired()).alpha.api };
+}
+
+async function withFence(): Promise<Prepared> {
+  const { api } = (await paired()).alpha;
+  await api.expect(201, 'POST', `${managementRoot}/cluster/fences`, { node: 'beta', agent: 'fence_ipmilan' });
+  return { api };
+}
 
 async function begunFault({ api }: Furnished): Promise<Example> {
   const { id } = await api.expect(201, 'POST', `${managementRoot}/virtual/faults`, { kind: 'memory' });

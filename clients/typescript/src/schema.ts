@@ -4671,6 +4671,123 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/holdfast/v1/cluster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the machines of the pair, which of them has the pool, and how it came there. */
+        get: operations["getCluster"];
+        /** Changes the name and the address of the pair. What is not sent stays. */
+        put: operations["setCluster"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/holdfast/v1/cluster/switch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Moves the pool to the other machine. The request ends when the cluster has the order.
+         * @description Cannot be part of a transaction. This machine answers no more when the cluster has the order.
+         */
+        post: operations["switchCluster"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/holdfast/v1/cluster/maintenance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has the cluster do nothing, whatever happens, or care for the pair again.
+         * @description Cannot be part of a transaction. It is kept by the cluster, not by the configuration.
+         */
+        post: operations["setClusterMaintenance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/holdfast/v1/cluster/fence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ends the other machine by its fence device, which restarts it, to prove that this works.
+         * @description Cannot be part of a transaction. It switches a machine off.
+         */
+        post: operations["fenceNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/holdfast/v1/cluster/fences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the devices that end a machine of the pair that does not answer. */
+        get: operations["listFenceDevices"];
+        put?: never;
+        /** Adds a fence device. Its agent has to be installed on both machines. */
+        post: operations["createFenceDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/holdfast/v1/cluster/fences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the device. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /** Changes a fence device. What is not sent stays. */
+        put: operations["updateFenceDevice"];
+        post?: never;
+        /** Removes a fence device. */
+        delete: operations["removeFenceDevice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/holdfast/v1/problems": {
         parameters: {
             query?: never;
@@ -6890,7 +7007,7 @@ export interface components {
             gc_domains: string;
             /**
              * Virtual host name
-             * @description Shared host name of a high-availability pair. It is always null: Holdfast runs on single machines.
+             * @description Shared host name of a pair of machines, which PUT /api/holdfast/v1/cluster sets; null without one.
              * @default null
              * @example example
              */
@@ -20719,6 +20836,206 @@ export interface components {
              * @example 1
              */
             milliseconds: number;
+        };
+        /** ClusterNode */
+        ClusterNode: {
+            /**
+             * @description Name of the machine.
+             * @example example
+             */
+            name: string;
+            /**
+             * @description Where it serves its interface; null for one that has only a vote.
+             * @example example
+             */
+            url: string | null;
+            /**
+             * @description Offline if it was shut down or ended, unknown if it is not seen.
+             * @example online
+             * @enum {string}
+             */
+            state: "online" | "offline" | "unknown";
+            /**
+             * @description Its version of Holdfast; null if it has not said.
+             * @example example
+             */
+            version: string | null;
+            /**
+             * @description Its host id; null if it has not said.
+             * @example example
+             */
+            host_id: string | null;
+            /**
+             * @description The devices that can end it.
+             * @example [
+             *       "example"
+             *     ]
+             */
+            fence_devices: string[];
+            /**
+             * @description When one of them last ended it; null if that is not known.
+             * @example 2026-01-31T06:00:00.000Z
+             */
+            last_fenced: string | null;
+            /**
+             * @description Whether the last attempt failed.
+             * @example true
+             */
+            fence_failed: boolean;
+        };
+        /** ClusterStep */
+        ClusterStep: {
+            /**
+             * @description What was done.
+             * @example example
+             */
+            title: string;
+            /**
+             * @description Seconds that it took.
+             * @example example
+             */
+            seconds: number;
+        };
+        /** ClusterSwitch */
+        ClusterSwitch: {
+            /**
+             * @description Machine that released the pool; null if it had failed.
+             * @example example
+             */
+            from: string | null;
+            /**
+             * @description Machine that took it.
+             * @example example
+             */
+            to: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             * @example 2026-01-31T06:00:00.000Z
+             */
+            began: string;
+            /**
+             * Format: date-time
+             * @description When the pool was served again.
+             * @example 2026-01-31T06:00:00.000Z
+             */
+            served: string;
+            /**
+             * @description Seconds between the two.
+             * @example example
+             */
+            seconds: number;
+            /**
+             * @description Its steps in their order.
+             * @example [
+             *       {
+             *         "title": "example",
+             *         "seconds": "example"
+             *       }
+             *     ]
+             */
+            steps: components["schemas"]["ClusterStep"][];
+        };
+        /** Cluster */
+        Cluster: {
+            /**
+             * @description The volume that the pair serves; null on a machine that stands alone.
+             * @example example
+             */
+            pool: string | null;
+            /**
+             * @description Name of this machine, which has the pool.
+             * @example example
+             */
+            self: string | null;
+            /**
+             * @description Name of the machine that has the lease; null while the cluster does not answer.
+             * @example example
+             */
+            holder: string | null;
+            /**
+             * @description Whether the machines that see each other may decide.
+             * @example true
+             */
+            has_quorum: boolean;
+            /**
+             * @description Whether the cluster does nothing, whatever happens.
+             * @example true
+             */
+            maintenance: boolean;
+            /**
+             * @description Name of the pair; empty without one.
+             * @example example
+             */
+            name: string;
+            /**
+             * @description Address that moves with the pool, with its prefix length; empty without one.
+             * @example example
+             */
+            address: string;
+            /**
+             * @description The machines of the cluster.
+             * @example [
+             *       {
+             *         "name": "example",
+             *         "url": "example",
+             *         "state": "online",
+             *         "version": "example",
+             *         "host_id": "example",
+             *         "fence_devices": [
+             *           "example"
+             *         ],
+             *         "last_fenced": "2026-01-31T06:00:00.000Z",
+             *         "fence_failed": true
+             *       }
+             *     ]
+             */
+            nodes: components["schemas"]["ClusterNode"][];
+            /**
+             * @description How the pool came to this machine; null for the first one.
+             * @example {
+             *       "from": "example",
+             *       "to": "example",
+             *       "began": "2026-01-31T06:00:00.000Z",
+             *       "served": "2026-01-31T06:00:00.000Z",
+             *       "seconds": "example",
+             *       "steps": [
+             *         {
+             *           "title": "example",
+             *           "seconds": "example"
+             *         }
+             *       ]
+             *     }
+             */
+            last_switch: components["schemas"]["ClusterSwitch"] | null;
+        };
+        /** FenceDevice */
+        FenceDevice: {
+            /**
+             * @description Id of the device.
+             * @example 1
+             */
+            id: number;
+            /**
+             * @description Name of the machine that it ends.
+             * @example example
+             */
+            node: string;
+            /**
+             * @description The fence agent.
+             * @example example
+             */
+            agent: string;
+            /**
+             * @description Its options, one name=value in each line.
+             * @example example
+             */
+            options: string;
+            /**
+             * @description What the device calls the machine; empty for its name.
+             * @example example
+             */
+            outlet: string;
         };
         /** Remedy */
         Remedy: {
@@ -40625,6 +40942,395 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ChannelAttempt"];
                 };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    getCluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+        };
+    };
+    setCluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * Name
+                     * @description The name of the pair, which its address has in DNS; empty without one.
+                     * @example example
+                     */
+                    name?: string;
+                    /**
+                     * Address
+                     * @description The IPv4 address that moves with the pool, with its prefix length, such as 192.0.2.10/24; empty without one.
+                     * @example 192.0.2.0/24
+                     */
+                    address?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    switchCluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * To
+                     * @description Name of the machine.
+                     * @example example
+                     */
+                    to: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It was done. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    setClusterMaintenance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Enabled
+                     * @description Whether the cluster does nothing.
+                     * @example true
+                     */
+                    enabled: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    fenceNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Node
+                     * @description Name of the machine.
+                     * @example example
+                     */
+                    node: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    listFenceDevices: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only records that fulfil this condition; sent several times, all of them. A field, an operator and a value: = != < <= > >=, ~ for a text that contains the value in any letter case, ^ for one that begins with it. A list fulfils it if one of its entries does, and != if none equals the value. null is a field without a value; numbers may have a unit, such as 10G.
+                 * @example null
+                 */
+                filter?: string[];
+                /**
+                 * @description Only these fields of each record, separated by commas.
+                 * @example [
+                 *       "id"
+                 *     ]
+                 */
+                fields?: ("id" | "node" | "agent" | "options" | "outlet")[];
+                /**
+                 * @description Fields that the records are ordered by, separated by commas, - before a field for descending. A closed list is ordered as it is described. Pages are in the order id if not sent.
+                 * @example [
+                 *       "id"
+                 *     ]
+                 */
+                order?: ("id" | "-id" | "node" | "-node" | "agent" | "-agent" | "options" | "-options" | "outlet" | "-outlet")[];
+                /**
+                 * @description Maximum number of records. All records if not sent.
+                 * @example 1
+                 */
+                limit?: number;
+                /**
+                 * @description Where the page begins: the cursor of the header Link of the page before. Records that come and go in between neither repeat nor hide others.
+                 * @example null
+                 */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. With Accept: application/x-ndjson, the JSON of one record in each line. */
+            200: {
+                headers: {
+                    /** @description The address of the next page, as <...>; rel="next", if there is one and a word of the query chose the page. */
+                    Link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FenceDevice"][];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+        };
+    };
+    createFenceDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Node
+                     * @description Name of the machine that it ends.
+                     * @example example
+                     */
+                    node: string;
+                    /**
+                     * Agent
+                     * @description The fence agent, such as fence_ipmilan; Debian has each in a package of its own name.
+                     * @example null
+                     */
+                    agent: string;
+                    /**
+                     * Options
+                     * @description Its options, one name=value in each line, such as ip=192.0.2.21.
+                     * @default
+                     * @example dc=example,dc=com
+                     */
+                    options?: string;
+                    /**
+                     * Outlet
+                     * @description What the device calls the machine, such as the number of its outlet; empty for its name.
+                     * @default
+                     * @example example
+                     */
+                    outlet?: string;
+                    /**
+                     * Password
+                     * @description Password of the device, which is not shown again.
+                     * @default
+                     * @example example
+                     */
+                    password?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FenceDevice"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    updateFenceDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the device. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * Node
+                     * @description Name of the machine that it ends.
+                     * @example example
+                     */
+                    node?: string;
+                    /**
+                     * Agent
+                     * @description The fence agent, such as fence_ipmilan; Debian has each in a package of its own name.
+                     * @example null
+                     */
+                    agent?: string;
+                    /**
+                     * Options
+                     * @description Its options, one name=value in each line, such as ip=192.0.2.21.
+                     * @example dc=example,dc=com
+                     */
+                    options?: string;
+                    /**
+                     * Outlet
+                     * @description What the device calls the machine, such as the number of its outlet; empty for its name.
+                     * @example example
+                     */
+                    outlet?: string;
+                    /**
+                     * Password
+                     * @description Password of the device, which is not shown again.
+                     * @example example
+                     */
+                    password?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FenceDevice"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    removeFenceDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the device. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It was done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["RefusedProblem"];
             401: components["responses"]["UnauthorizedProblem"];

@@ -46,6 +46,7 @@ export const privileges: readonly Privilege[] = [
     why: 'it copies files with the rights of an account from and to other machines',
   },
   { resource: 'holdfast/acme', why: 'root runs the hook, and who has a certificate can pass for the appliance' },
+  { resource: 'holdfast/cluster', why: 'it ends machines, and runs fence agents as root' },
   { resource: 'holdfast/config', why: 'it contains and replaces the whole configuration' },
   {
     resource: 'holdfast/encryption',

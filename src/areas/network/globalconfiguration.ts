@@ -1,19 +1,10 @@
-import {
-  advanced,
-  basic,
-  flag,
-  nullable,
-  readOnly,
-  refine,
-  required,
-  text,
-  titled,
-} from '../../engine/declare/fields.ts';
+import { advanced, basic, flag, live, nullable, refine, required, text, titled } from '../../engine/declare/fields.ts';
 import { addressOf, ipAddress } from '../../engine/declare/formats.ts';
 import { singleton, type View } from '../../engine/declare/resource.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
 import { contains, isLinkLocal, parseIp, parseNetwork, showIp } from '../../lib/ip.ts';
 import { quote, words } from '../../lib/text.ts';
+import { clusterSettingsOf } from '../cluster/settings.ts';
 import { cifsSettings } from '../services/cifs.ts';
 import { interfaceTowards, networkInterface } from './interface.ts';
 
@@ -65,11 +56,11 @@ export const networkSettings = singleton('network/globalconfiguration', {
     }),
     gc_hostname_virtual: titled(
       'Virtual host name',
-      readOnly(
+      live(
         nullable(
           text({
             description:
-              'Shared host name of a high-availability pair. It is always null: Holdfast runs on single machines.',
+              'Shared host name of a pair of machines, which PUT /api/holdfast/v1/cluster sets; null without one.',
           }),
         ),
       ),
@@ -147,6 +138,7 @@ export const networkSettings = singleton('network/globalconfiguration', {
       gc_nameserver3,
     };
   },
+  present: (_, { view }) => ({ gc_hostname_virtual: clusterSettingsOf(view).name || null }),
   check({ record, before, view, facts, issues }) {
     const servers = [record.gc_nameserver1, record.gc_nameserver2, record.gc_nameserver3];
     if (servers[1] !== '' && servers[0] === '') issues.add('gc_nameserver2', 'gc_nameserver2 requires gc_nameserver1.');

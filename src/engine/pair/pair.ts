@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isObject } from '../../lib/json.ts';
 
 /** What a machine of a pair has to know before it reaches the pool, which has everything else. */
@@ -6,6 +7,8 @@ export interface Pair {
   readonly guid: string;
   /** The base URL of the interface of each machine, by its name. */
   readonly nodes: Readonly<Record<string, string>>;
+  /** The addresses of each machine by which they see each other, one for each network between them. */
+  readonly links: Readonly<Record<string, readonly string[]>>;
 }
 
 /** A pair as one of its machines sees it. */
@@ -24,8 +27,35 @@ export function readPair(value: unknown): Pair | undefined {
     isNodeName(name) && typeof url === 'string' && isBaseUrl(url) ? [[name, url] as const] : [],
   );
   if (urls.length !== 2 || Object.keys(nodes).length !== 2) return undefined;
-  return Object.freeze({ pool, guid, nodes: Object.freeze(Object.fromEntries(urls)) });
+  const links = readLinks(
+    value['links'],
+    urls.map(([name]) => name),
+  );
+  return links && Object.freeze({ pool, guid, nodes: Object.freeze(Object.fromEntries(urls)), links });
 }
+
+/** A pair whose cluster was set up by hand has none. Each machine has as many as the other one. */
+function readLinks(value: unknown, names: readonly string[]): Pair['links'] | undefined {
+  if (value === undefined) return noLinks;
+  if (!isObject(value)) return undefined;
+  const links = Object.keys(value).length === 0 ? [] : names.map((name) => [name, addressesIn(value[name])] as const);
+  const count = links[0]?.[1]?.length;
+  return links.every(([, addresses]) => addresses !== undefined && addresses.length === count)
+    ? Object.freeze(Object.fromEntries(links.map(([name, addresses = []]) => [name, addresses])))
+    : undefined;
+}
+
+/** Corosync has at most eight. */
+function addressesIn(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= 8 &&
+    value.every((address): address is string => typeof address === 'string' && isIP(address) !== 0)
+    ? Object.freeze([...value])
+    : undefined;
+}
+
+const noLinks: Pair['links'] = Object.freeze({});
 
 /** As `readPair`, from the file of a machine. */
 export function readOwnPair(value: unknown): OwnPair | undefined {

@@ -8,7 +8,6 @@ const settings = {
   gc_hostname: 'nas',
   gc_domain: 'example.com',
   gc_domains: 'a.example.com b.example.com',
-  gc_hostname_virtual: null,
   gc_ipv4gateway: '',
   gc_ipv6gateway: '',
   gc_nameserver1: '192.0.2.3',

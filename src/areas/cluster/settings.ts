@@ -1,0 +1,38 @@
+import { refine, text } from '../../engine/declare/fields.ts';
+import { collection, type View } from '../../engine/declare/resource.ts';
+import { isNodeName } from '../../engine/pair/pair.ts';
+import { parseNetwork } from '../../lib/ip.ts';
+import { quote } from '../../lib/text.ts';
+
+export const clusterFields = {
+  name: refine(
+    text({ description: 'The name of the pair, which its address has in DNS; empty without one.', max: 64 }),
+    (value) =>
+      value === '' || isNodeName(value)
+        ? undefined
+        : `Expected letters, digits, dots and hyphens, got ${quote(value)}.`,
+  ),
+  address: refine(
+    text({
+      description:
+        'The IPv4 address that moves with the pool, with its prefix length, such as 192.0.2.10/24; empty without one.',
+      max: 18,
+    }),
+    (value) =>
+      value === '' || parseNetwork(value)?.family === 4
+        ? undefined
+        : `Expected an IPv4 address with a prefix length, such as 192.0.2.10/24, got ${quote(value)}.`,
+  ),
+} as const;
+
+/** The settings of the pair: one record, or none while nothing is set. */
+export const clusterSettings = collection('holdfast/cluster', {
+  title: 'settings of the pair',
+  description: 'Name and address of a pair of machines.',
+  verbs: [],
+  fields: clusterFields,
+});
+
+export function clusterSettingsOf(view: View): { readonly name: string; readonly address: string } {
+  return view.all(clusterSettings)[0] ?? { name: '', address: '' };
+}

@@ -1,0 +1,65 @@
+import { lines } from '../../lib/text.ts';
+import type { Pair } from './pair.ts';
+
+export const corosyncFile = '/etc/corosync/corosync.conf';
+export const corosyncKeyFile = '/etc/corosync/authkey';
+
+const mark = '# Written by Holdfast.';
+
+export const isOwnConf = (content: string): boolean => content.startsWith(mark);
+
+/** What Debian's package installs: a cluster of one machine. */
+export const isPackagedConf = (content: string): boolean =>
+  /^\s*cluster_name:\s*debian$/m.test(content) && /^\s*ring0_addr:\s*127\.0\.0\.1$/m.test(content);
+
+/** Milliseconds without a word of the other machine before it counts as lost. With less, a busy machine is lost. */
+const token = 3000;
+
+interface Surroundings {
+  /** The processors of this machine. */
+  readonly processors: number;
+}
+
+/**
+ * `/etc/corosync/corosync.conf`, the same on both machines except for the scheduling.
+ *
+ * Two votes suffice while one machine is lost, because Pacemaker ends it before it takes anything. `wait_for_all` stays
+ * on: a machine that starts alone waits until it has seen the other one, or it would end it at each of its own starts
+ * while a cable is cut.
+ */
+export function corosyncConf({ guid, nodes, links }: Pair, { processors }: Surroundings): string {
+  const names = Object.keys(nodes).toSorted();
+  return lines(
+    mark,
+    'totem {',
+    '  version: 2',
+    `  cluster_name: holdfast-${guid}`,
+    '  transport: knet',
+    '  crypto_cipher: aes256',
+    '  crypto_hash: sha256',
+    `  token: ${token}`,
+    '}',
+    'nodelist {',
+    names.flatMap((name, index) => [
+      '  node {',
+      `    nodeid: ${index + 1}`,
+      `    name: ${name}`,
+      ...(links[name] ?? []).map((address, link) => `    ring${link}_addr: ${address}`),
+      '  }',
+    ]),
+    '}',
+    'quorum {',
+    '  provider: corosync_votequorum',
+    '  two_node: 1',
+    '  wait_for_all: 1',
+    '}',
+    'system {',
+    // Corosync's real-time scheduling would leave an only processor to nobody else.
+    `  sched_rr: ${processors > 1 ? 'yes' : 'no'}`,
+    '}',
+    'logging {',
+    '  to_logfile: no',
+    '  to_syslog: yes',
+    '}',
+  );
+}

@@ -1,0 +1,110 @@
+import { type Host, HostError } from '../../host/ports/index.ts';
+import type { AboutNode, Fencing, LeaseState } from '../../host/ports/lease.ts';
+import { messageOf } from '../../lib/text.ts';
+import type { Log } from '../declare/log.ts';
+import { hostIdOf } from './host-id.ts';
+import type { OwnPair } from './pair.ts';
+
+/** What is known of a pair, at the last look. */
+export interface PairCondition {
+  /** Undefined while the cluster does not answer. */
+  readonly state: LeaseState | undefined;
+  readonly fencing: readonly Fencing[];
+  /** Whether ZFS notices if both machines import the pool; undefined on the machine without it. */
+  readonly isGuarded: boolean | undefined;
+}
+
+interface WatchParts {
+  readonly host: Pick<Host, 'lease' | 'zfs' | 'files'>;
+  readonly pair: OwnPair;
+  readonly version: string;
+  readonly log: Log;
+}
+
+const minute = 60_000;
+
+const notSeen: PairCondition = Object.freeze({ state: undefined, fencing: Object.freeze([]), isGuarded: undefined });
+
+/** Looks at the cluster every minute and when its holder changes, and tells the other machine about this one. */
+export class PairWatch {
+  readonly #parts: WatchParts;
+  #condition: PairCondition = notSeen;
+  #hasLooked = false;
+  #published = '';
+  #looking: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stop: () => void = () => {};
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
+  }
+
+  get condition(): PairCondition {
+    return this.#condition;
+  }
+
+  /** Undefined until the first look has ended. */
+  get known(): PairCondition | undefined {
+    return this.#hasLooked ? this.#condition : undefined;
+  }
+
+  begin(): void {
+    this.#timer = setInterval(() => void this.look(), minute);
+    this.#timer.unref();
+    this.#stop = this.#parts.host.lease.watch(() => void this.look());
+    void this.look();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stop();
+    await this.#looking;
+  }
+
+  /** Callers at the same time share one look. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { host, log } = this.#parts;
+    try {
+      await this.#publish();
+      const [state, fencing] = [await host.lease.look(), await host.lease.fencing()];
+      this.#condition = Object.freeze({ state, fencing, isGuarded: await this.#isGuarded() });
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      log.warn({ error: messageOf(error) }, 'pair: the cluster does not answer');
+      this.#condition = Object.freeze({ ...this.#condition, state: undefined });
+    }
+    this.#hasLooked = true;
+  }
+
+  async #isGuarded(): Promise<boolean | undefined> {
+    const { host, pair } = this.#parts;
+    return (await host.zfs.pools()).some(({ guid }) => guid === pair.guid) ? host.zfs.isGuarded(pair.pool) : undefined;
+  }
+
+  async #publish(): Promise<void> {
+    const { host, version } = this.#parts;
+    const about: AboutNode = { version, hostId: await hostIdOf(host), missingDisks: await this.#missingDisks() };
+    const text = JSON.stringify(about);
+    if (text === this.#published) return;
+    await host.lease.publish(about);
+    this.#published = text;
+  }
+
+  /** The disks of the pool that this machine does not reach. On the holder, the volume itself tells that. */
+  async #missingDisks(): Promise<readonly string[]> {
+    const { host, pair } = this.#parts;
+    if ((await host.zfs.pools()).some(({ guid }) => guid === pair.guid)) return [];
+    const pool = (await host.zfs.importable()).find(({ guid }) => guid === pair.guid);
+    if (pool === undefined) return ['all'];
+    return pool.groups.flatMap(({ devices }) =>
+      devices.filter(({ health }) => health !== 'ONLINE').map(({ name }) => name),
+    );
+  }
+}
