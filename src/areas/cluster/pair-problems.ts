@@ -24,64 +24,68 @@ export function pairProblems(
       },
     ];
   const found: Problem[] = [];
-  const add = (kind: string, severity: Problem['severity'], message: string, detail?: string) =>
-    void found.push({ kind, about, severity, message, ...(detail !== undefined && { detail }) });
+  const add = (problem: Omit<Problem, 'about'>) => void found.push({ about, ...problem });
 
   if (isGuarded === false)
-    add(
-      'unguarded',
-      'critical',
-      `The volume ${pool} has multihost=off: ZFS would not notice if both machines imported it. Run: zpool set multihost=on ${pool}`,
-    );
+    add({
+      kind: 'unguarded',
+      severity: 'critical',
+      message: `The volume ${pool} has multihost=off: ZFS would not notice if both machines imported it. Run: zpool set multihost=on ${pool}`,
+    });
   if (!state.hasQuorum)
-    add('quorum', 'critical', 'The machines that see each other have no majority, so none of them may take the pool.');
+    add({
+      kind: 'quorum',
+      severity: 'critical',
+      message: 'The machines that see each other have no majority, so none of them may take the pool.',
+    });
   if (state.isMaintained)
-    add(
-      'maintenance',
-      'warning',
-      'The cluster is in maintenance: it does nothing if a machine fails. POST /api/holdfast/v1/cluster/maintenance with {"enabled": false} ends that.',
-    );
+    add({
+      kind: 'maintenance',
+      severity: 'warning',
+      message:
+        'The cluster is in maintenance: it does nothing if a machine fails. POST /api/holdfast/v1/cluster/maintenance with {"enabled": false} ends that.',
+    });
   for (const { name, state: seen } of state.nodes) {
     if (name === self || seen === 'online') continue;
     if (Object.hasOwn(nodes, name))
-      add(
-        'alone',
-        'critical',
-        `${name} is ${seen === 'offline' ? 'off' : 'not seen, and was not fenced'}: no other machine can take ${pool} now. Start it, or see its log.`,
-        name,
-      );
+      add({
+        kind: 'alone',
+        severity: 'critical',
+        message: `${name} is ${seen === 'offline' ? 'off' : 'not seen, and was not fenced'}: no other machine can take ${pool} now. Start it, or see its log.`,
+        detail: name,
+      });
     else
-      add(
-        'vote',
-        'warning',
-        `${name}, which has a vote and no pool, is not seen: one more failure ends the majority. Start it, or see its log.`,
-        name,
-      );
+      add({
+        kind: 'vote',
+        severity: 'warning',
+        message: `${name}, which has a vote and no pool, is not seen: one more failure ends the majority. Start it, or see its log.`,
+        detail: name,
+      });
   }
   for (const { node, devices, lastEnded, hasFailed } of fencing) {
     if (!Object.hasOwn(nodes, node)) continue;
     if (devices.length === 0)
-      add(
-        'unfenced',
-        'critical',
-        `No device can end ${node}, so nothing would be taken from it when it fails. POST /api/holdfast/v1/cluster/fences adds one.`,
-        node,
-      );
+      add({
+        kind: 'unfenced',
+        severity: 'critical',
+        message: `No device can end ${node}, so nothing would be taken from it when it fails. POST /api/holdfast/v1/cluster/fences adds one.`,
+        detail: node,
+      });
     else if (hasFailed)
-      add(
-        'fence-failed',
-        'critical',
-        `The last attempt to end ${node} failed, so nothing is taken from it when it fails. Check ${devices.join(', ')}, and try again: POST /api/holdfast/v1/cluster/fence.`,
-        node,
-      );
+      add({
+        kind: 'fence-failed',
+        severity: 'critical',
+        message: `${devices.join(', ')} could not be reached or could not end ${node}, so nothing is taken from it when it fails. Check the device, and try it: POST /api/holdfast/v1/cluster/fence.`,
+        detail: node,
+      });
     // This machine cannot try its own device: the other one does when it has the pool.
     else if (node !== self && (lastEnded === undefined || now - lastEnded > untried * day))
-      add(
-        'fence-untried',
-        'warning',
-        `${lastEnded === undefined ? `It is not known that ${devices.join(', ')} can end ${node}` : `${node} was last ended by its fence ${Math.floor((now - lastEnded) / day)} days ago`}. Try it while it can be missed: POST /api/holdfast/v1/cluster/fence with {"node": "${node}"} restarts it.`,
-        node,
-      );
+      add({
+        kind: 'fence-untried',
+        severity: 'warning',
+        message: `${lastEnded === undefined ? `It is not known that ${devices.join(', ')} can end ${node}` : `${node} was last ended by its fence ${Math.floor((now - lastEnded) / day)} days ago`}. Try it while it can be missed: POST /api/holdfast/v1/cluster/fence with {"node": "${node}"} restarts it.`,
+        detail: node,
+      });
   }
   const known = fencing.flatMap(({ node, about: of }) =>
     of !== undefined && Object.hasOwn(nodes, node) ? [{ node, ...of }] : [],
@@ -89,28 +93,29 @@ export function pairProblems(
   const own = known.find(({ node }) => node === self);
   for (const { node, version, hostId, missingDisks } of known) {
     if (hostId === '' || (node !== self && hostId === own?.hostId))
-      add(
-        'host-id',
-        'critical',
-        hostId === ''
-          ? `${node} has no host id, so ZFS cannot tell the machines apart. Run on it without a pool: zgenhostid -f`
-          : `Both machines have the host id ${hostId}, so ZFS cannot tell them apart. Run on ${node}: zgenhostid -f, and restart it.`,
-        node,
-      );
+      add({
+        kind: 'host-id',
+        severity: 'critical',
+        message:
+          hostId === ''
+            ? `${node} has no host id, so ZFS cannot tell the machines apart. Run on it without a pool: zgenhostid -f`
+            : `Both machines have the host id ${hostId}, so ZFS cannot tell them apart. Run on ${node}: zgenhostid -f, and restart it.`,
+        detail: node,
+      });
     if (missingDisks.length > 0)
-      add(
-        'path',
-        'critical',
-        `${node} does not reach ${missingDisks.includes('all') ? `the disks of ${pool}` : missingDisks.join(', ')}, so it could not serve ${pool} as it is. Check its cables and its controller.`,
-        node,
-      );
+      add({
+        kind: 'path',
+        severity: 'critical',
+        message: `${node} does not reach ${missingDisks.includes('all') ? `the disks of ${pool}` : missingDisks.join(', ')}, so it could not serve ${pool} as it is. Check its cables and its controller.`,
+        detail: node,
+      });
     if (node !== self && own !== undefined && version !== own.version)
-      add(
-        'versions',
-        'warning',
-        `${node} has Holdfast ${version}, and ${self} has ${own.version}. Bring both to the same version: an older one does not serve a newer configuration.`,
-        node,
-      );
+      add({
+        kind: 'versions',
+        severity: 'warning',
+        message: `${node} has Holdfast ${version}, and ${self} has ${own.version}. Bring both to the same version: an older one does not serve a newer configuration.`,
+        detail: node,
+      });
   }
   return found;
 }

@@ -74,6 +74,16 @@ export function readFenceHistory(xml: string): ReadonlyMap<string, Pick<Fencing,
   return new Map([...found].map(([node, { lastEnded, hasFailed }]) => [node, { lastEnded, hasFailed }]));
 }
 
+/** The resources of which `crm_mon` shows that an action failed: a fence device that its monitor did not reach. */
+export function readFailedResources(xml: string): ReadonlySet<string> {
+  return new Set(
+    elementsIn(/<failures>(.*?)<\/failures>/s.exec(xml)?.[1] ?? '', 'failure').flatMap((failure) => {
+      const [, id] = /^(.+)_[a-z-]+_\d+$/.exec(failure.get('op_key') ?? '') ?? [];
+      return id ?? [];
+    }),
+  );
+}
+
 /** The attributes of each node in `cibadmin --query --scope nodes`. */
 export function readNodeAttributes(xml: string): ReadonlyMap<string, ReadonlyMap<string, string>> {
   return new Map(

@@ -1,11 +1,19 @@
 import { watch } from 'node:fs';
 import { HostError } from '../ports/index.ts';
 import { type AboutNode, type Fencing, type Lease, type LeaseState, leaseProblem } from '../ports/lease.ts';
-import { readAbout, readCluster, readFenceDevices, readFenceHistory, readNodeAttributes } from './lease-read.ts';
+import {
+  readAbout,
+  readCluster,
+  readFailedResources,
+  readFenceDevices,
+  readFenceHistory,
+  readNodeAttributes,
+} from './lease-read.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
 /** The property of the cluster that names the holder. All nodes have it on their disks. */
 const property = ['crm_attribute', '--type', 'crm_config', '--name', 'holdfast-holder'] as const;
+const monitor = ['crm_mon', '--one-shot', '--output-as=xml'] as const;
 /** The resource that the pair has in Pacemaker: see `subsystems/cluster`. */
 const resource = 'holdfast';
 /** How long Pacemaker prefers the node that the pool was moved to; afterwards the pool stays because moving costs more. */
@@ -33,8 +41,7 @@ export class LinuxLease implements Lease {
   async look(): Promise<LeaseState | undefined> {
     const self = await this.#name();
     if (self === undefined) return undefined;
-    const shown = ['crm_mon', '--one-shot', '--output-as=xml'];
-    const cluster = readCluster(expectSuccess(await this.#runner.run(shown), shown).stdout);
+    const cluster = readCluster(await this.#do(monitor));
     if (cluster === undefined) throw new HostError('crm_mon does not show the nodes of the cluster');
     return Object.freeze({ self, ...cluster, holder: await this.#holder() });
   }
@@ -79,17 +86,19 @@ export class LinuxLease implements Lease {
     const { nodes } = await this.#state();
     const history = readFenceHistory(await this.#do(['stonith_admin', '--history', '*', '--output-as=xml']));
     const attributes = readNodeAttributes(await this.#do(['cibadmin', '--query', '--scope', 'nodes']));
+    const failed = readFailedResources(await this.#do(monitor));
     const devices = readFenceDevices(await this.#do(['cibadmin', '--query', '--scope', 'resources']));
     return Object.freeze(
       nodes.map(({ name: node }) => {
         const { lastEnded, hasFailed } = history.get(node) ?? { lastEnded: undefined, hasFailed: false };
         // Pacemaker forgets its history when it ends.
+        const own = [...devices].flatMap(([device, ends]) => (ends?.includes(node) === false ? [] : device));
         const last = Math.max(lastEnded ?? 0, Number(attributes.get(node)?.get(endedName) ?? 0));
         return Object.freeze({
           node,
-          devices: [...devices].flatMap(([device, ends]) => (ends?.includes(node) === false ? [] : device)),
+          devices: own,
           lastEnded: last === 0 ? undefined : last,
-          hasFailed,
+          hasFailed: hasFailed || own.some((device) => failed.has(device)),
           about: readAbout(attributes.get(node)?.get(aboutName) ?? ''),
         });
       }),

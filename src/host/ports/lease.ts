@@ -74,7 +74,7 @@ export interface Fencing {
   readonly devices: readonly string[];
   /** When one of them last did, in milliseconds since 1970; undefined if that is not known. */
   readonly lastEnded: number | undefined;
-  /** Whether the last attempt failed. */
+  /** Whether the last attempt failed, or a device cannot be reached. */
   readonly hasFailed: boolean;
   /** What the machine has said of itself; undefined if it has not. */
   readonly about: AboutNode | undefined;

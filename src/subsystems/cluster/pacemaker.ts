@@ -106,7 +106,7 @@ function resource(
       ...Object.entries(operations).map(([name, timeout]) =>
         element('op', {
           ...{ id: `${id}-${name}`, name, timeout: `${timeout}s` },
-          interval: name === 'monitor' ? (identity['class'] === 'stonith' ? '60s' : '5s') : '0s',
+          interval: name === 'monitor' ? (identity['class'] === 'stonith' ? '30s' : '5s') : '0s',
         }),
       ),
     ),
