@@ -191,7 +191,8 @@ async function enterCluster(host: Host, pair: Pair, given: Buffer | undefined): 
     );
   }
   const self = amongNodes((await host.network.look()).hostname, nodes);
-  const missing = [...(await services.states(clusterServices))].filter(([, { installed }]) => !installed);
+  const states = await services.states(clusterServices);
+  const missing = [...states].filter(([, { installed }]) => !installed);
   if (missing.length > 0)
     throw new StoreError(
       `A pair requires ${sentenceList(missing.map(([name]) => name))}. Run: apt-get install corosync pacemaker pacemaker-cli-utils`,
@@ -201,7 +202,8 @@ async function enterCluster(host: Host, pair: Pair, given: Buffer | undefined): 
   const conf = corosyncConf(pair, { processors: availableParallelism() });
   if (state === undefined || conf !== present || earlier !== key.toString('base64')) {
     // The packages start them with a cluster of one machine.
-    for (const name of clusterServices.toReversed()) await services.stop(name);
+    for (const name of clusterServices.toReversed())
+      if (states.get(name)?.running === true) await services.stop(name);
     await files.write(corosyncKeyFile, key.toString('base64'), { encoding: 'base64', mode: 0o400 });
     await files.write(corosyncFile, conf, { mode: 0o644 });
     for (const name of clusterServices) await services.start(name);

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Readable, Writable } from 'node:stream';
 
 /** The roles of a block, by the first word after ```sh. A block without one is run by every reader and succeeds. */
-const roles = ['values', 'refused', 'hypervisor'] as const;
+const roles = ['values', 'refused', 'hypervisor', 'first', 'second'] as const;
 type Role = (typeof roles)[number];
 
 /** A block of commands of a page, with the output that the page shows for it. */
@@ -153,17 +153,27 @@ export interface Reader {
   readonly shell: Shell;
   /** The other machine on which, according to the page, a block is run as root, each in its own shell. */
   readonly hypervisor?: (script: string) => Promise<Outcome>;
+  /** The machines of a pair, on which blocks are run as root with the values. */
+  readonly first?: (script: string) => Promise<Outcome>;
+  readonly second?: (script: string) => Promise<Outcome>;
 }
 
 /** Runs blocks as they are printed, and compares every output with the one that the page shows. */
 export async function follow(blocks: readonly Block[], reader: Reader): Promise<void> {
   let there = '';
+  let values = '';
   for (const block of blocks) {
     const isThere = block.roles.includes('hypervisor');
+    const machine = (['first', 'second'] as const).find((role) => block.roles.includes(role));
     const refused = block.roles.includes('refused');
     const text = block.roles.includes('values') ? withValues(block, reader.values) : block.text;
     if (isThere && block.roles.includes('values')) there = `${text}\n`;
-    const outcome = isThere ? await reader.hypervisor?.(`${there}${text}`) : await reader.shell.run(text, { refused });
+    else if (block.roles.includes('values')) values = `${values}${text}\n`;
+    const elsewhere = isThere ? reader.hypervisor : machine && reader[machine];
+    const outcome =
+      isThere || machine !== undefined
+        ? await elsewhere?.(`${isThere ? there : values}${text}`)
+        : await reader.shell.run(text, { refused });
     assert.ok(outcome !== undefined, `line ${block.line}: there is no such machine`);
     const { status, output } = outcome;
     assert.equal(status === 0, !refused, `line ${block.line} ended with ${status}:\n${text}\n${output}`);
