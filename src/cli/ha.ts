@@ -202,8 +202,7 @@ async function enterCluster(host: Host, pair: Pair, given: Buffer | undefined): 
   const conf = corosyncConf(pair, { processors: availableParallelism() });
   if (state === undefined || conf !== present || earlier !== key.toString('base64')) {
     // The packages start them with a cluster of one machine.
-    for (const name of clusterServices.toReversed())
-      if (states.get(name)?.running === true) await services.stop(name);
+    for (const name of clusterServices.toReversed()) if (states.get(name)?.running === true) await services.stop(name);
     await files.write(corosyncKeyFile, key.toString('base64'), { encoding: 'base64', mode: 0o400 });
     await files.write(corosyncFile, conf, { mode: 0o644 });
     for (const name of clusterServices) await services.start(name);

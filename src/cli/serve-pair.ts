@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { holds, release, take } from '../engine/pair/hold.ts';
 import { type Release, readRelease, switchOf } from '../engine/pair/last-switch.ts';
 import type { OwnPair } from '../engine/pair/pair.ts';
+import { PairWatch } from '../engine/pair/watch.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
 import { removeFile, replaceDurably } from '../store/marks.ts';
@@ -33,6 +34,7 @@ class MachineOfPair {
   #host: Host;
   #serving: Serving | undefined;
   #standby: Standby | undefined;
+  #watch: PairWatch | undefined;
   /** Ends when the last command has ended. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -105,7 +107,8 @@ class MachineOfPair {
     this.#daemon.signals.started({
       stop: async () => {
         await this.#turn;
-        await (this.#serving ?? this.#standby)?.close();
+        await this.#serving?.close();
+        await this.#endStandby();
       },
       reload: async () => {},
     });
@@ -126,8 +129,7 @@ class MachineOfPair {
   }
 
   async #serve(): Promise<void> {
-    await this.#standby?.close();
-    this.#standby = undefined;
+    await this.#endStandby();
     const { settings, output } = this.#daemon;
     const state = stateOnPool(settings, this.#pair.pool);
     this.#serving = await serveAppliance(this.#daemon, { state, pair: this.#pair, host: this.#host });
@@ -135,14 +137,23 @@ class MachineOfPair {
     if (this.#serving === undefined) output.end(1);
   }
 
+  async #endStandby(): Promise<void> {
+    await this.#standby?.close();
+    await this.#watch?.close();
+    this.#standby = undefined;
+    this.#watch = undefined;
+  }
+
   async #wait(): Promise<void> {
-    const { settings, signals, notifier, output } = this.#daemon;
-    const standby = await openStandby(settings, this.#pair, this.#host.lease);
-    this.#standby = standby;
+    const { settings, signals, notifier, output, version } = this.#daemon;
+    this.#standby = await openStandby(settings, this.#pair, this.#host.lease);
+    // The machine with the pool reports what this one lacks.
+    this.#watch = new PairWatch({ host: this.#host, pair: this.#pair, version, log: output.log });
+    this.#watch.begin();
     signals.started({
       stop: async () => {
         await notifySystemd('STOPPING=1');
-        await standby.close();
+        await this.#endStandby();
         await this.#host.close();
       },
       reload: async () => {},

@@ -249,6 +249,9 @@ test('the interface moves the pool, and shows how it came to the machine that ha
         ['beta', 'online'],
       ],
     );
+    // The machine without the pool tells of itself too.
+    const ids = nodes.filter(isObject).map((one) => String(one['host_id']));
+    assert.ok(ids.every((id) => /^[0-9a-f]{8}$/.test(id)) && ids[0] !== ids[1], ids.join());
     assert.equal(await readiness(from), 'standby\n');
   }
 });
