@@ -80,18 +80,15 @@ export async function formPair({ settings, pool, nodes, to, ofNode, say }: Formi
     );
     // From here on the daemon of this machine uses the configuration on the pool.
     replaceDurably(pairFile(state), `${JSON.stringify({ ...whole, self })}\n`);
-    const aside = join(state, `aside-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
-    mkdirSync(aside, { mode: 0o700 });
-    moveState(state, aside, (from) => renameSync(from, join(aside, basename(from))));
-    renameSync(keyFile(state), join(aside, basename(keyFile(state))));
+    const aside = setAside(state);
     say(`The configuration is on ${pool}. The files that it was in are in ${aside}.`);
     say(`Start the service here. On the other machine, stop it and run: holdfast ha join ${basename(to)}`);
     say(`${to} has the key of all secrets: copy it to the other machine only, and remove it then.`);
   });
 }
 
-/** Makes this machine the other one of a pair. */
-export async function joinPair(settings: Settings, file: string, say: Say): Promise<void> {
+/** Makes this machine the other one of a pair. With `discards`, its own configuration is moved aside. */
+export async function joinPair(settings: Settings, file: string, discards: boolean, say: Say): Promise<void> {
   const { state } = settings;
   refusePair(state);
   mustBeUnused(state);
@@ -100,9 +97,9 @@ export async function joinPair(settings: Settings, file: string, say: Say): Prom
   const key = Buffer.from(isObject(value) ? String(value['key']) : '', 'base64');
   if (pair === undefined || key.length !== 32)
     throw new StoreError(`${file} is not a file that "holdfast ha form" has written.`);
-  if (existsSync(databaseFile(state)))
+  if (existsSync(databaseFile(state)) && !discards)
     throw new StoreError(
-      `${databaseFile(state)} exists: this machine has a configuration of its own, which it would lose. Move ${state} aside, or purge the package and install it again.`,
+      `${databaseFile(state)} exists: this machine has a configuration of its own, which it would lose. With --discard it is moved aside.`,
     );
   await withHost(settings, async (host) => {
     await differ(host, isObject(value) ? String(value['hostId'] ?? '') : '');
@@ -110,6 +107,8 @@ export async function joinPair(settings: Settings, file: string, say: Say): Prom
     const { self } = await enterCluster(host, pair, clusterKey);
     makeFolder(nodeFolder(state), 0o700);
     replaceDurably(pairKeyFile(state), key);
+    // The ledger of accounts stays: it tells which of the machine's accounts are those of Holdfast.
+    if (existsSync(databaseFile(state))) say(`The configuration of this machine is in ${setAside(state)}.`);
     replaceDurably(pairFile(state), `${JSON.stringify({ ...pair, self })}\n`);
     say(`This machine is ${self} of the pair with the pool ${pair.pool}. Start the service, and remove ${file}.`);
   });
@@ -285,6 +284,15 @@ async function makeStateDataset({ zfs }: Host, pool: string): Promise<void> {
   const name = `${pool}/${stateDataset}`;
   // It is there if an earlier attempt was interrupted.
   if ((await zfs.datasets({ names: [name] })).length === 0) await zfs.createDataset(name);
+}
+
+/** Moves the configuration of a machine to a folder beside it, which it returns. */
+function setAside(state: string): string {
+  const aside = join(state, `aside-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
+  mkdirSync(aside, { mode: 0o700 });
+  moveState(state, aside, (from) => renameSync(from, join(aside, basename(from))));
+  renameSync(keyFile(state), join(aside, basename(keyFile(state))));
+  return aside;
 }
 
 /** The files of the state that the pair has together. */

@@ -230,8 +230,9 @@ function addPair(program: Command): void {
     });
   command('join', 'make this machine the other one of a pair. The service must be stopped')
     .argument('<file>', 'the file that "holdfast ha form" wrote')
-    .action(async (file: string, options: Options) =>
-      (await import('./ha.ts')).joinPair(settingsOf(options), file, say),
+    .option('--discard', 'move the configuration of this machine aside')
+    .action(async (file: string, options: Options & { discard?: boolean }) =>
+      (await import('./ha.ts')).joinPair(settingsOf(options), file, options.discard === true, say),
     );
   for (const [order, description] of [
     ['take', 'import the pool and serve it here'],

@@ -149,7 +149,15 @@ test('a machine that stands alone becomes the first of a pair, and the other one
   await fails(/already alpha of the pair/, 'alpha', ...form('tank'));
   writeFileSync(join(folder, 'other.json'), '{"pool": "tank"}');
   await fails(/is not a file that "holdfast ha form" has written/, 'beta', 'join', join(folder, 'other.json'));
-  await succeeds('beta', 'join', joinFile);
+  // As after the first start of a package.
+  await start('beta');
+  await until(async () => (await readiness('beta')) === 'ready\n');
+  await end('beta', 'SIGTERM');
+  await fails(/With --discard it is moved aside/, 'beta', 'join', joinFile);
+  assert.match(
+    await succeeds('beta', 'join', joinFile, '--discard'),
+    /The configuration of this machine is in .*aside-/,
+  );
   await start('alpha');
   await start('beta');
   await until(async () => (await readiness('alpha')) === 'ready\n');

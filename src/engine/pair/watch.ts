@@ -21,11 +21,12 @@ interface WatchParts {
   readonly log: Log;
 }
 
-const minute = 60_000;
+/** Milliseconds between looks: a machine that joins or is lost changes nothing that could be watched. */
+const pauseBetween = 20_000;
 
 const notSeen: PairCondition = Object.freeze({ state: undefined, fencing: Object.freeze([]), isGuarded: undefined });
 
-/** Looks at the cluster every minute and when its holder changes, and tells the other machine about this one. */
+/** Looks at the cluster every 20 seconds and when its holder changes, and tells the other machine about this one. */
 export class PairWatch {
   readonly #parts: WatchParts;
   #condition: PairCondition = notSeen;
@@ -49,7 +50,7 @@ export class PairWatch {
   }
 
   begin(): void {
-    this.#timer = setInterval(() => void this.look(), minute);
+    this.#timer = setInterval(() => void this.look(), pauseBetween);
     this.#timer.unref();
     this.#stop = this.#parts.host.lease.watch(() => void this.look());
     void this.look();

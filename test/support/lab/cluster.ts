@@ -151,10 +151,9 @@ export async function formPair({ nas: { alpha, beta } }: Cluster): Promise<void>
   const file = await alpha.machine.run('cat /root/pair.json && rm /root/pair.json');
   await beta.machine.run(`
     systemctl stop holdfast
-    mv /var/lib/holdfast /root/earlier
     cat >/root/pair.json <<'END'
 ${file}END
-    holdfast ha join /root/pair.json
+    holdfast ha join /root/pair.json --discard
     rm /root/pair.json
     systemctl start holdfast`);
   await untilReady(alpha.api);

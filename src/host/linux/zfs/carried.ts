@@ -8,18 +8,23 @@ import type { Programs } from './programs.ts';
 
 /**
  * What services keep for themselves and clients rely on: the accounts, secrets and domain membership of Samba, and the
- * clients of NFS that may reclaim their locks.
+ * clients of NFS that may reclaim their locks. `helpers` have a folder open although the service is off; the service
+ * starts them again.
  */
-const folders = { samba: '/var/lib/samba', nfs: '/var/lib/nfs' } as const;
+const carried = [
+  { name: 'samba', folder: '/var/lib/samba', helpers: [] },
+  { name: 'nfs', folder: '/var/lib/nfs', helpers: ['nfsdcld.service', 'rpc-statd.service'] },
+] as const;
 
 /** Has the folders of the machine show those on the pool, which get their contents from the machine the first time. */
 export async function carry(programs: Programs, pool: string): Promise<void> {
   const home = join('/mnt', pool, stateDataset, 'carried');
   try {
     await mkdir(home, { recursive: true, mode: 0o711 });
-    for (const [name, folder] of Object.entries(folders)) {
+    for (const { name, folder, helpers } of carried) {
       const on = join(home, name);
       if (!existsSync(folder) || (await isMount(folder))) continue;
+      await stop(programs, helpers);
       if (!existsSync(on)) {
         // A copy that was cut short is no copy.
         await rm(`${on}.new`, { recursive: true, force: true });
@@ -35,7 +40,16 @@ export async function carry(programs: Programs, pool: string): Promise<void> {
 
 /** Has the folders show what the machine itself has there, so that the pool can be exported. */
 export async function uncarry(programs: Programs): Promise<void> {
-  for (const folder of Object.values(folders)) while (await isMount(folder)) await programs.patiently('umount', folder);
+  for (const { folder, helpers } of carried) {
+    if (!(await isMount(folder))) continue;
+    await stop(programs, helpers);
+    while (await isMount(folder)) await programs.patiently('umount', folder);
+  }
+}
+
+/** One that is not installed does not run. */
+async function stop(programs: Programs, helpers: readonly string[]): Promise<void> {
+  for (const helper of helpers) await programs.run('systemctl', 'stop', helper);
 }
 
 async function isMount(folder: string): Promise<boolean> {
