@@ -25,6 +25,7 @@ function machine(t: TestContext) {
   return {
     program,
     imports: () => mkdirSync(join(pools, 'tank')),
+    hasState: (state: string) => writeFileSync(join(pools, 'tank', 'state'), `${state}\n`),
     exports: () => rmSync(join(pools, 'tank'), { recursive: true }),
     run: (action: string, env: object = { OCF_RESKEY_pool: 'tank' }) =>
       spawnSync('sh', [agent, action], { env: { ...environment, ...env }, encoding: 'utf8' }),
@@ -52,6 +53,15 @@ test('it monitors by the pools of the kernel, and notices a service that failed 
   assert.ok(!calls().some((call) => call.startsWith('holdfast')), 'it is a look only');
 });
 
+test('a pool that is suspended is failed, because nobody gets anything of it', (t) => {
+  const { run, imports, hasState } = machine(t);
+  imports();
+  hasState('ONLINE');
+  assert.equal(run('monitor').status, 0);
+  hasState('SUSPENDED');
+  assert.equal(run('monitor').status, 1);
+});
+
 test('it describes itself, and refuses what it does not know', (t) => {
   const { run } = machine(t);
   const { status, stdout } = run('meta-data', {});
@@ -59,4 +69,46 @@ test('it describes itself, and refuses what it does not know', (t) => {
   assert.match(stdout, /<resource-agent name="appliance"/);
   for (const action of ['start', 'stop', 'monitor']) assert.ok(stdout.includes(`<action name="${action}"`), action);
   assert.deepEqual([run('start', {}).status, run('promote').status], [6, 3]);
+});
+
+/** The agent of the address beside an `ip` that has an interface with an address of the network. */
+function addressed(t: TestContext) {
+  const folder = scratchFolder(t);
+  const [bin, own, log] = [join(folder, 'bin'), join(folder, 'own'), join(folder, 'log')];
+  mkdirSync(bin);
+  writeFileSync(log, '');
+  writeFileSync(
+    join(bin, 'ip'),
+    `#!/bin/sh
+case "$*" in
+  *'show to 192.0.2.10/32') [ ! -e ${own} ] || echo '2: eth0 inet 192.0.2.10/24 scope global eth0' ;;
+  *'show to 192.0.2.10/24 scope global') echo '2: eth0 inet 192.0.2.11/24 scope global eth0' ;;
+  *'address add'*|'address add'*) echo "$*" >>${log}; : >${own} ;;
+  'address del'*) echo "$*" >>${log}; rm ${own} ;;
+esac
+`,
+  );
+  chmodSync(join(bin, 'ip'), 0o755);
+  const address = fileURLToPath(new URL('../../packaging/address', import.meta.url));
+  return {
+    run: (action: string, value = '192.0.2.10/24') =>
+      spawnSync('sh', [address, action], {
+        env: { PATH: `${bin}:/bin:/usr/bin`, ...(value !== '' && { OCF_RESKEY_address: value }) },
+        encoding: 'utf8',
+      }).status,
+    calls: () => readFileSync(log, 'utf8').split('\n').filter(Boolean),
+  };
+}
+
+test('the address is on the interface of its network, once, and goes again', (t) => {
+  const { run, calls } = addressed(t);
+  assert.equal(run('monitor'), 7);
+  assert.deepEqual([run('start'), run('start'), run('monitor')], [0, 0, 0]);
+  assert.deepEqual([run('stop'), run('stop'), run('monitor')], [0, 0, 7]);
+  assert.deepEqual(calls(), ['address add 192.0.2.10/24 dev eth0', 'address del 192.0.2.10/24 dev eth0']);
+});
+
+test('an address without an interface of its network fails, and so does none', (t) => {
+  const { run } = addressed(t);
+  assert.deepEqual([run('start', '198.51.100.7/24'), run('start', ''), run('promote')], [1, 6, 3]);
 });
