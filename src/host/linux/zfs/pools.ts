@@ -103,8 +103,9 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
 
     async importPool(guid, { mountpoint, takesOver = false, shared = false } = {}): Promise<void> {
       if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
-      const usedBy = (await importable.list()).find((pool) => pool.guid === guid)?.usedBy;
-      if (usedBy !== undefined && !takesOver) throw usedElsewhere(guid, usedBy);
+      // Looking takes seconds in which nobody serves.
+      const usedBy = takesOver ? undefined : (await importable.list()).find((pool) => pool.guid === guid)?.usedBy;
+      if (usedBy !== undefined) throw usedElsewhere(guid, usedBy);
       if (shared) await quickenHeartbeat();
       // Without the file of known pools, from which the boot imports.
       const kept = shared ? ['-o', 'cachefile=none'] : [];
