@@ -23,6 +23,8 @@ interface WatchParts {
 
 /** Milliseconds between looks: a machine that joins or is lost changes nothing that could be watched. */
 const pauseBetween = 20_000;
+/** Milliseconds between looks at the disks, each of which reads all of them. */
+const searchPause = 300_000;
 
 const notSeen: PairCondition = Object.freeze({ state: undefined, fencing: Object.freeze([]), isGuarded: undefined });
 
@@ -32,6 +34,8 @@ export class PairWatch {
   #condition: PairCondition = notSeen;
   #hasLooked = false;
   #published = '';
+  #missing: readonly string[] = [];
+  #searchedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stop: () => void = () => {};
@@ -102,10 +106,10 @@ export class PairWatch {
   async #missingDisks(): Promise<readonly string[]> {
     const { host, pair } = this.#parts;
     if ((await host.zfs.pools()).some(({ guid }) => guid === pair.guid)) return [];
-    const pool = (await host.zfs.importable()).find(({ guid }) => guid === pair.guid);
-    if (pool === undefined) return ['all'];
-    return pool.groups.flatMap(({ devices }) =>
-      devices.filter(({ health }) => health !== 'ONLINE').map(({ name }) => name),
-    );
+    if (performance.now() > this.#searchedAt + searchPause) {
+      this.#missing = (await host.zfs.unreached(pair.guid)) ?? ['all'];
+      this.#searchedAt = performance.now();
+    }
+    return this.#missing;
   }
 }

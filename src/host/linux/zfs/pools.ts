@@ -3,7 +3,7 @@ import { messageOf } from '../../../lib/text.ts';
 import type { Disk } from '../../ports/disks.ts';
 import { HostError } from '../../ports/index.ts';
 import type { DiskGroup, Pool, PoolSpec, Pools } from '../../ports/zfs.ts';
-import { usedElsewhere } from '../../shared/pool-owner.ts';
+import { missingFrom, usedElsewhere } from '../../shared/pool-owner.ts';
 import { diskBehind, stablePaths } from '../devices.ts';
 import { expectSuccess } from '../runner.ts';
 import { carry, uncarry } from './carried.ts';
@@ -11,7 +11,7 @@ import { ImportablePools } from './importable.ts';
 import type { MountPoints } from './mount-points.ts';
 import { mountAll, mountpointOf, mountpoints } from './mounting.ts';
 import type { Programs } from './programs.ts';
-import type { FoundLabel } from './read-labels.ts';
+import { type FoundLabel, readImportable } from './read-labels.ts';
 import { readPools } from './read-pools.ts';
 import { encryptionArgv, optionsOf, set } from './settings.ts';
 
@@ -93,6 +93,11 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
 
     carryState: (name) => carry(programs, name),
     dropState: () => uncarry(programs),
+
+    async unreached(guid: string): Promise<readonly string[] | undefined> {
+      const pool = readImportable((await programs.run('zpool', 'import')).stdout).find((one) => one.guid === guid);
+      return pool && missingFrom(pool);
+    },
 
     async isGuarded(name: string): Promise<boolean> {
       const argv = ['zpool', 'get', '-H', '-o', 'value', 'multihost', name];

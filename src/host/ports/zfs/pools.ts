@@ -33,6 +33,11 @@ export interface Pools {
   carryState(name: string): Promise<void>;
   /** Has the machine see its own again, so that the pool can be exported. */
   dropState(name: string): Promise<void>;
+  /**
+   * The devices of a pool of another machine that this machine does not reach; undefined if it reaches none. Reads the
+   * disks themselves, because what this machine has noted of them is from before the other one used them.
+   */
+  unreached(guid: string): Promise<readonly string[] | undefined>;
   /** Whether ZFS notices if two machines import this pool. */
   isGuarded(name: string): Promise<boolean>;
   /**

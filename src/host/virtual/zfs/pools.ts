@@ -1,6 +1,6 @@
 import { HostError } from '../../ports/index.ts';
 import type { DiskGroup, ImportablePool, Pool, PoolSpec, Pools } from '../../ports/zfs.ts';
-import { usedElsewhere } from '../../shared/pool-owner.ts';
+import { missingFrom, usedElsewhere } from '../../shared/pool-owner.ts';
 import { holdsData } from './groups.ts';
 import { checkedMountpoint, mustBePoolName } from './names.ts';
 import { newGroups } from './new-groups.ts';
@@ -83,6 +83,11 @@ export function virtualPools(store: PoolStore): Pools {
 
     async dropState(name: string): Promise<void> {
       store.pool(name);
+    },
+
+    async unreached(guid: string): Promise<readonly string[] | undefined> {
+      const pool = (await this.importable()).find((one) => one.guid === guid);
+      return pool && missingFrom(pool);
     },
 
     async isGuarded(name: string): Promise<boolean> {
