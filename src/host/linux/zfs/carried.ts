@@ -13,7 +13,7 @@ import type { Programs } from './programs.ts';
  */
 const carried = [
   { name: 'samba', folder: '/var/lib/samba', helpers: [] },
-  { name: 'nfs', folder: '/var/lib/nfs', helpers: ['nfsdcld.service', 'rpc-statd.service'] },
+  { name: 'nfs', folder: '/var/lib/nfs', helpers: ['nfsdcld.service', 'rpc-statd.service', 'fsidd.service'] },
 ] as const;
 
 /** Has the folders of the machine show those on the pool, which get their contents from the machine the first time. */
