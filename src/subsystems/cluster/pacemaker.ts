@@ -56,6 +56,8 @@ function fenceResource(device: FenceDevice): Element {
       outlet === '' ? ['pcmk_host_list', node] : ['pcmk_host_map', `${node}:${outlet}`],
     ],
     { monitor: seconds.fence },
+    // One that could not be reached for a while is tried again.
+    [['failure-timeout', '2min']],
   );
 }
 
@@ -94,11 +96,13 @@ function resource(
   identity: Readonly<Record<string, string>> & { readonly id: string },
   parameters: Pairs,
   operations: Readonly<Record<string, number>>,
+  meta: Pairs = [],
 ): Element {
   const { id } = identity;
   return element(
     'primitive',
     identity,
+    meta.length === 0 ? undefined : element('meta_attributes', { id: `${id}-meta` }, ...nvpairs(`${id}-meta`, meta)),
     element('instance_attributes', { id: `${id}-parameters` }, ...nvpairs(`${id}-parameters`, parameters)),
     element(
       'operations',
