@@ -43,7 +43,10 @@ export const cronAdoption: Adoption = {
               cron_stderr: false,
             },
           });
-          lose('cron runs this line as long as it is there.', 'Remove it right before the file is applied, or it runs twice.');
+          lose(
+            'cron runs this line as long as it is there.',
+            'Remove it right before the file is applied, or it runs twice.',
+          );
         }
       }
     }
