@@ -1,4 +1,4 @@
-import { allResources, type Brief, entries, entryOf, formOf } from '../base/catalogue.ts';
+import { entries, entryOf, formOf } from '../base/catalogue.ts';
 import { client } from '../base/client.ts';
 import { now } from '../base/contact.ts';
 import { capital, until, when } from '../base/format.ts';
@@ -8,6 +8,7 @@ import { Card, Waiting } from '../parts/common.tsx';
 import { Named } from '../parts/named.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { RecordTable } from '../parts/record-table.tsx';
+import { Resources } from '../parts/resources.tsx';
 import { Rows } from '../parts/rows.tsx';
 import { taskNames } from '../parts/task-names.ts';
 import { plural } from '../texts/base/format.ts';
@@ -115,39 +116,5 @@ function Schedules() {
         />
       )}
     </Card>
-  );
-}
-
-export function Resources({ entry }: { entry: string }) {
-  const all = useLive('resources', [], allResources);
-  if (all.value === undefined) return <Waiting refused={all.refused} what={t.whatThereIs} />;
-  const first = entries.find(({ name }) => name === entry)?.first ?? [];
-  const rankOf = ({ path }: Brief) => (first.indexOf(path) + first.length + 1) % (first.length + 1);
-  const own = all.value.filter(({ path }) => entryOf(path) === entry).toSorted((a, b) => rankOf(a) - rankOf(b));
-  return (
-    <div class="cards three">
-      <Kind title={t.lists} some={own.filter(({ kind }) => kind === 'records')} />
-      <Kind title={t.settings} some={own.filter(({ kind }) => kind === 'settings')} />
-      <Kind title={t.actions} some={own.filter(({ kind }) => kind === 'actions')} />
-    </div>
-  );
-}
-
-function Kind({ title, some }: { title: string; some: readonly Brief[] }) {
-  if (some.length === 0) return null;
-  return (
-    <section class="card">
-      <h2>{title}</h2>
-      <ul class="entries">
-        {some.map(({ path, title: one, description, kind }) => (
-          <li key={path}>
-            <a href={link(entryOf(path), kind === 'settings' ? 'record' : 'list', { of: path })}>
-              {capital(kind === 'records' ? plural(one) : one)}
-            </a>
-            <span class="soft">{description}</span>
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }

@@ -3,9 +3,9 @@ import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
 import { Card, Pill, type State, Waiting } from '../parts/common.tsx';
 import { PageHead } from '../parts/page-head.tsx';
+import { Resources } from '../parts/resources.tsx';
 import { Rows } from '../parts/rows.tsx';
 import * as t from '../texts/pages/network.ts';
-import { Resources } from './area.tsx';
 
 const states: Readonly<Record<string, readonly [State, string]>> = {
   Active: ['ok', 'connected'],

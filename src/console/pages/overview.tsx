@@ -220,8 +220,8 @@ function Next() {
 
 const serviceNames: Readonly<Record<string, string>> = {
   ...{ afp: 'AFP', cifs: 'SMB', domaincontroller: t.domainController, dynamicdns: t.dynamicDns, ftp: 'FTP' },
-  ...{ iscsitarget: 'iSCSI', lldp: 'LLDP', netdata: 'Netdata', nfs: 'NFS', s3: 'S3', smartd: 'SMART' },
-  ...{ snmp: 'SNMP', ssh: 'SSH', tftp: 'TFTP', ups: 'UPS', webdav: 'WebDAV' },
+  ...{ iscsitarget: 'iSCSI', lldp: 'LLDP', netdata: t.netdata, nfs: 'NFS', s3: 'S3', smartd: 'SMART' },
+  ...{ snmp: 'SNMP', ssh: 'SSH', tftp: 'TFTP', ups: 'UPS', webdav: t.webDav },
 };
 
 function Services() {

@@ -5,9 +5,9 @@ import { useLive } from '../base/live.ts';
 import { link } from '../base/route.ts';
 import { Card, Pill, Waiting } from '../parts/common.tsx';
 import { PageHead } from '../parts/page-head.tsx';
+import { Resources } from '../parts/resources.tsx';
 import { Rows } from '../parts/rows.tsx';
 import * as t from '../texts/pages/sharing.ts';
-import { Resources } from './area.tsx';
 
 const protocols = [
   { path: 'sharing/cifs', title: 'SMB', service: 'cifs' },

@@ -7,10 +7,10 @@ import { MeasuredCharts } from '../parts/measured.tsx';
 import { DiskRow, type MachineDisk, type Pool, PoolState, readDisks, readPools } from '../parts/pools.tsx';
 import { RecordProblems } from '../parts/record-parts.tsx';
 import { useWatched } from '../parts/resilver.ts';
+import { Resources } from '../parts/resources.tsx';
 import { readSpace, type Space } from '../parts/space.ts';
 import { Tree } from '../parts/tree.tsx';
 import * as t from '../texts/pages/storage.ts';
-import { Resources } from './area.tsx';
 
 /** Pools with their disks and the tree of their datasets; one of them, or all. */
 export default function StoragePage({ place: { words } }: { place: Place }) {

@@ -42,3 +42,5 @@ export const doesNotRun = 'does not run';
 export const off = 'off';
 export const domainController = 'domain controller';
 export const dynamicDns = 'dynamic DNS';
+export const netdata = 'Netdata';
+export const webDav = 'WebDAV';
