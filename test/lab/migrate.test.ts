@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { initiatorAt } from '../support/lab/initiator.ts';
 import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
-import { hashesOf, oldDatabase } from '../support/old-appliance.ts';
+import { hashesOf, type OldVersion, oldDatabase } from '../support/old-appliance.ts';
 
 let nas: Nas;
 const own = '/api/holdfast/v1';
@@ -34,9 +34,12 @@ after(async () => {
   await nas?.[Symbol.asyncDispose]();
 });
 
-async function database(): Promise<Buffer> {
-  const { unix, nt } = await hashesOf(password);
-  return oldDatabase('11.2', {
+let hashes: ReturnType<typeof hashesOf> | undefined;
+
+async function database(version: OldVersion): Promise<Buffer> {
+  hashes ??= hashesOf(password);
+  const { unix, nt } = await hashes;
+  return oldDatabase(version, {
     account_bsdgroups: [{ id: 40, bsdgrp_gid: 1001, bsdgrp_group: 'family', bsdgrp_builtin: 0, bsdgrp_sudo: 0 }],
     account_bsdusers: [
       {
@@ -76,7 +79,7 @@ async function database(): Promise<Buffer> {
 }
 
 test('the file is applied as one change, says what is different here, and leaves nothing to do', async () => {
-  const content = (await database()).toString('base64');
+  const content = (await database('11.2')).toString('base64');
   const answer = await nas.api.expect(200, 'POST', `${own}/migrate`, { content });
   const said = JSON.stringify(answer['left']);
   for (const sentence of [
@@ -91,6 +94,20 @@ test('the file is applied as one change, says what is different here, and leaves
   for (const service of ['cifs', 'iscsitarget'])
     await nas.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable: true });
 });
+
+for (const version of ['9.3', '13.0'] as const)
+  test(`the database of version ${version} with the same content asks for what is there now`, async () => {
+    const content = (await database(version)).toString('base64');
+    const { file } = await nas.api.expect(200, 'POST', `${own}/migrate`, { content });
+    const body = { files: [{ name: 'migrated.yaml', text: String(file) }] };
+    const { changes } = await nas.api.expect(200, 'POST', `${own}/file/diff`, body);
+    // The services were switched on by hand.
+    assert.deepEqual(
+      (Array.isArray(changes) ? changes : [changes]).filter(({ kind }) => kind !== 'service'),
+      [],
+      JSON.stringify(changes),
+    );
+  });
 
 test('a Windows client logs in with its old password, and owns its files', async () => {
   const smb = (login: string, command: string) =>
