@@ -1,5 +1,7 @@
 /**
  * Two machines on one shelf of disks, with Corosync, Pacemaker and a fence device, are one appliance to its clients.
+ * The pool goes from alpha to beta by a switch, back when beta loses its power, and to beta again when alpha loses its
+ * cable.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile } from 'node:fs/promises';
@@ -8,7 +10,15 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { isObject } from '../../src/lib/json.ts';
 import { blocksOf, follow, Shell } from '../support/guide.ts';
-import { type Cluster, holders, type Name, sharedAddress, sharedApi, startCluster } from '../support/lab/cluster.ts';
+import {
+  type Cluster,
+  cable,
+  holders,
+  type Name,
+  sharedAddress,
+  sharedApi,
+  startCluster,
+} from '../support/lab/cluster.ts';
 import { nothingIsLost, Writer } from '../support/lab/cluster-load.ts';
 import { initiatorAt } from '../support/lab/initiator.ts';
 import { eventually, journal, rootPassword } from '../support/lab/nas.ts';
@@ -163,4 +173,37 @@ test('a switch moves the pool under writes, with the secrets of Samba, and ends 
   assert.match(await at('alpha').run('holdfast ha status'), /not on this machine/);
   // The preference of the move does not hold the pool there for ever.
   assert.match(await at('beta').run('crm_mon --one-shot'), /holdfast-appliance.*Started beta/);
+});
+
+test('with a dead fence device a problem says so, nothing is taken over, and is once it works', async (t) => {
+  const { powerSwitch } = cluster;
+  powerSwitch.isDead = true;
+  await eventually(120, async () => assert.ok((await kinds()).includes('fence-failed')));
+  await moved(t, 'alpha', async () => {
+    await at('beta').cutPower();
+    await eventually(60, async () =>
+      assert.match(await at('alpha').run('crm_mon --one-shot'), /beta: UNCLEAN \(offline\)/),
+    );
+    const { status, output } = await at('alpha').tryRun('holdfast ha take');
+    assert.equal(status, 2, output);
+    assert.match(output, /beta is not seen and was not fenced, so it may still use the pool/);
+    assert.deepEqual(await holders(cluster, ['alpha']), []);
+    powerSwitch.isDead = false;
+    // As an administrator does who has repaired it, instead of waiting for the next look.
+    await at('alpha').run('crm_resource --refresh >/dev/null 2>&1');
+  });
+  assert.ok(powerSwitch.ended.includes('beta'));
+  await at('beta').boot();
+  await eventually(120, () => isOnline('beta'));
+  assert.deepEqual(await holders(cluster), ['alpha']);
+});
+
+test('when the machine with the pool loses its cable, exactly one machine survives', async (t) => {
+  const { powerSwitch } = cluster;
+  powerSwitch.ended.length = 0;
+  await eventually(60, async () => assert.ok(!(await kinds()).includes('alone')));
+  await moved(t, 'beta', () => cable('alpha', 'down'));
+  assert.deepEqual([...new Set(powerSwitch.ended)], ['alpha']);
+  assert.deepEqual(await holders(cluster, ['beta']), ['beta']);
+  await cable('alpha', 'up');
 });
