@@ -20892,7 +20892,7 @@ export interface components {
             title: string;
             /**
              * @description Seconds that it took.
-             * @example example
+             * @example 20.4
              */
             seconds: number;
         };
@@ -20922,7 +20922,7 @@ export interface components {
             served: string;
             /**
              * @description Seconds between the two.
-             * @example example
+             * @example 20.4
              */
             seconds: number;
             /**
@@ -20930,7 +20930,7 @@ export interface components {
              * @example [
              *       {
              *         "title": "example",
-             *         "seconds": "example"
+             *         "seconds": 20.4
              *       }
              *     ]
              */
@@ -20998,11 +20998,11 @@ export interface components {
              *       "to": "example",
              *       "began": "2026-01-31T06:00:00.000Z",
              *       "served": "2026-01-31T06:00:00.000Z",
-             *       "seconds": "example",
+             *       "seconds": 20.4,
              *       "steps": [
              *         {
              *           "title": "example",
-             *           "seconds": "example"
+             *           "seconds": 20.4
              *         }
              *       ]
              *     }
@@ -41204,7 +41204,7 @@ export interface operations {
                     /**
                      * Agent
                      * @description The fence agent, such as fence_ipmilan; Debian has each in a package of its own name.
-                     * @example null
+                     * @example fence_ipmilan
                      */
                     agent: string;
                     /**
@@ -41271,7 +41271,7 @@ export interface operations {
                     /**
                      * Agent
                      * @description The fence agent, such as fence_ipmilan; Debian has each in a package of its own name.
-                     * @example null
+                     * @example fence_ipmilan
                      */
                     agent?: string;
                     /**

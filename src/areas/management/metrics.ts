@@ -2,9 +2,17 @@ import { invalid } from '../../engine/declare/errors.ts';
 import { integer, optional, required, text } from '../../engine/declare/fields.ts';
 import { type HistoryRow, middle } from '../../engine/declare/history.ts';
 import { type OperationCall, operation, section } from '../../engine/declare/operation.ts';
-import { choiceOf, integerOf, listOf, objectOf, orNull, stringOf, timeOf } from '../../engine/declare/schema.ts';
+import {
+  choiceOf,
+  integerOf,
+  listOf,
+  numberOf,
+  objectOf,
+  orNull,
+  stringOf,
+  timeOf,
+} from '../../engine/declare/schema.ts';
 import type { History, HistorySpan } from '../../engine/services.ts';
-import type { JsonObject } from '../../lib/json.ts';
 import { collected } from '../../lib/slices.ts';
 import { quote } from '../../lib/text.ts';
 import { forecastOf, paceDays } from '../history/forecast.ts';
@@ -20,7 +28,6 @@ const mostSteps = 5000;
 const mostPoints = 25_000;
 const mostSeries = 50;
 
-const numberOf = (description: string): JsonObject => ({ type: 'number', description, examples: [20.4] });
 const unitOf = choiceOf(units, 'Unit of its values.');
 const seriesName = stringOf('Name of the series, such as pool/tank/used.');
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../lib/json.ts';
 
 export const stringOf = (description: string): JsonObject => ({ type: 'string', description });
 export const integerOf = (description: string): JsonObject => ({ type: 'integer', description });
-export const numberOf = (description: string): JsonObject => ({ type: 'number', description });
+export const numberOf = (description: string): JsonObject => ({ type: 'number', description, examples: [20.4] });
 export const flagOf = (description: string): JsonObject => ({ type: 'boolean', description });
 
 export const timeOf = (description: string): JsonObject => ({

@@ -30,6 +30,7 @@ const usual: readonly Json[] = [
   'idle_timelimit 600',
   'trap2sink 192.0.2.9',
   'dummy-ups$Model',
+  'fence_ipmilan',
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFh0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0ZXN0 nas',
   { vdevtype: 'mirror', disks: ['ada0', 'ada1'] },
   { method: 'DELETE', path: 'tasks/cronjob/1/' },
