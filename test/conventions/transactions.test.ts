@@ -21,16 +21,17 @@ for (const operation of changing)
     const given = await preparations[operation.name]?.(world);
     const path = addressOf(operation, given);
     const body = given?.body ?? operation.example.body;
-    const before = world.engine.revisions(1)[0]?.number;
+    const { api, engine } = given?.world ?? world;
+    const before = engine.revisions(1)[0]?.number;
     // Another change, which must not stay if the operation is refused.
     const other = { method: 'POST', path: 'tasks/cronjob/', body: { cron_user: 'root', cron_command: 'true' } };
     const requests = [{ method: operation.method, path, body }, other];
-    const answer = await world.api.post(`${managementRoot}/transactions`, { requests });
+    const answer = await api.post(`${managementRoot}/transactions`, { requests });
     const { alone } = operation;
     assert.equal(answer.status, alone === undefined ? 200 : 409, answer.text);
     if (alone !== undefined) {
       assert.ok(answer.text.includes(`This request cannot be part of a transaction. ${alone}`), answer.text);
-      assert.equal(world.engine.revisions(1)[0]?.number, before);
+      assert.equal(engine.revisions(1)[0]?.number, before);
       return;
     }
     const [made] = Array.isArray(answer.json) ? answer.json.filter(isObject) : [];
@@ -44,7 +45,7 @@ for (const operation of changing)
     );
     if (shown === undefined || (typeof id !== 'number' && operation.method === 'POST')) return;
     const address = operation.method === 'POST' ? `${path}/${String(id)}` : path;
-    const stored = await world.api.expect(200, 'GET', address);
+    const stored = await api.expect(200, 'GET', address);
     for (const [name, now] of Object.entries(stored))
       if (!moving.includes(name)) assert.deepEqual(value[name], now, name);
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { fenceDevice } from '../../src/areas/cluster/fence-device.ts';
 import { catalogue } from '../../src/areas/index.ts';
 import { secondFactor } from '../../src/areas/people/second-factor.ts';
 import { cronJob } from '../../src/areas/tasks/cronjob.ts';
@@ -103,6 +104,10 @@ test('no secret is in the debug archive, revisions, events, jobs or the log, and
   }
   const address = 'http://127.0.0.1:9/the-canary-is-in-the-address';
   const token = 'the canary is a token of a channel';
+  // Requests for one require a pair.
+  await engine.change('plant a fence device', context, (draft) =>
+    draft.create(fenceDevice, { node: 'beta', agent: 'fence_ipmilan' }),
+  );
   await api.expect(201, 'POST', '/api/holdfast/v1/channels', { name: 'canary', kind: 'webhook', address, token });
   secrets.set(address, 'the address of a channel');
   secrets.set(token, 'the token of a channel');

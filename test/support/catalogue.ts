@@ -244,6 +244,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   faults: ['list'],
   files: ['read', 'readPrivate', 'beginning', 'entries', 'kind', 'mode', 'exposure', 'size', 'stage', 'discard'],
   jails: ['look'],
+  lease: ['look', 'fencing'],
   machine: ['zone', 'parameter', 'answersTime', 'updates', 'clockOffset', 'processesUsing', 'memory'],
   network: ['look', 'medium', 'routes'],
   packages: ['origins'],
@@ -252,7 +253,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   statistics: ['read'],
   targets: ['look', 'objections', 'differences', 'sessions'],
   web: ['served', 'isFree'],
-  zfs: ['pools', 'datasets', 'snapshots', 'importable', 'isKey', 'holds', 'differences'],
+  zfs: ['pools', 'datasets', 'snapshots', 'importable', 'isKey', 'isGuarded', 'holds', 'differences'],
 };
 
 export function isHarmless(call: string): boolean {

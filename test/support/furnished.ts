@@ -57,14 +57,21 @@ export async function furnished(): Promise<Furnished> {
   const { folder: original, numbers } = await template;
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
   await execute('cp', ['-a', `${original}/.`, folder]);
+  return watched((around) => appliance({ ...furnishedOptions(), folder, around }), numbers);
+}
 
+/** An appliance whose host's calls can be made to fail, and what can be compared of it. */
+export async function watched(
+  open: (around: (machine: Host) => Host) => Promise<Appliance>,
+  numbers: Template['numbers'] = [],
+): Promise<Furnished> {
   let beneath: { readonly faults: FaultyHost; readonly machine: Host } | undefined;
   const around = (machine: Host) => {
     beneath = { machine, faults: withFaults(machine) };
     return beneath.faults.host;
   };
   const hosts = () => beneath ?? nothingBeneath();
-  let one = await appliance({ ...furnishedOptions(), folder, around });
+  let one = await open(around);
   const maker = new Maker(() => one.api, numbers);
   return {
     get appliance() {
@@ -184,7 +191,10 @@ export async function stateOf(machine: Host, folder: string): Promise<unknown> {
     plugins: Object.fromEntries(await machine.plugins.look()),
     endpoints: readIfThere(join(folder, 'web.json')),
     kernel: readIfThere(join(folder, 'machine.json')),
-    files: ['root', 'unmounted', 'covered', 'snapshots'].flatMap((part) => filesIn(join(folder, part), `${part}:`)),
+    // On a shelf that machines share, what is not mounted is there.
+    files: ['root', 'unmounted', 'covered', 'snapshots']
+      .filter((part) => existsSync(join(folder, part)))
+      .flatMap((part) => filesIn(join(folder, part), `${part}:`)),
   };
 }
 

@@ -25,9 +25,10 @@ export function addressOf({ path, params, example }: Operation, { params: given,
 
 export const managementPaths: readonly string[] = [...new Set(operations.map((operation) => addressOf(operation)))];
 
-/** The input of a request, and who sends it if it is not root. */
+/** The input of a request, who sends it if it is not root, and the appliance if it is another one. */
 interface Prepared extends Example {
   readonly api?: Api;
+  readonly world?: Furnished;
 }
 
 /** What has to be there for an operation to succeed, by its name. Returns the input that differs from its example. */
@@ -156,14 +157,16 @@ export const preparations: Readonly<Record<string, (world: Furnished) => Promise
 };
 
 /** A machine of a pair. */
-async function ofPair(): Promise<Prepared> {
-  return { api: (await paired()).alpha.api };
+async function ofPair(): Promise<Prepared & { readonly world: Furnished }> {
+  const { world } = await paired();
+  return { api: world.api, world };
 }
 
 async function withFence(): Promise<Prepared> {
-  const { api } = (await paired()).alpha;
-  await api.expect(201, 'POST', `${managementRoot}/cluster/fences`, { node: 'beta', agent: 'fence_ipmilan' });
-  return { api };
+  const prepared = await ofPair();
+  const fence = { node: 'beta', agent: 'fence_ipmilan' };
+  await prepared.world.api.expect(201, 'POST', `${managementRoot}/cluster/fences`, fence);
+  return prepared;
 }
 
 async function begunFault({ api }: Furnished): Promise<Example> {

@@ -6,10 +6,13 @@ import { readPair } from '../../src/engine/pair/pair.ts';
 import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
 import { programs } from '../../src/subsystems/index.ts';
 import { type Appliance, appliance, GiB } from './appliance.ts';
+import { type Furnished, watched } from './furnished.ts';
 
 /** The appliance `alpha` of a pair whose pool is `tank`, and the machine `beta`, on which no daemon runs. */
 export interface Paired {
   readonly alpha: Appliance;
+  /** The same appliance, with what can be compared of it. */
+  readonly world: Furnished;
   readonly beta: VirtualHost;
 }
 
@@ -35,10 +38,12 @@ export async function paired(): Promise<Paired> {
   if (pair === undefined) throw new Error('it is no pair');
   const beta = await open('beta', join(folder, 'beta', 'virtual'));
   begun.push(() => beta.close());
-  const alpha = await appliance({
-    ...{ folder: join(folder, 'alpha'), disks, now, shelf: shelf('alpha') },
-    pair: { ...pair, self: 'alpha' },
-  });
-  begun.push(() => alpha.app.close());
-  return { alpha, beta };
+  const world = await watched((around) =>
+    appliance({
+      ...{ folder: join(folder, 'alpha'), disks, now, shelf: shelf('alpha'), around },
+      pair: { ...pair, self: 'alpha' },
+    }),
+  );
+  begun.push(() => world.appliance.app.close());
+  return { alpha: world.appliance, world, beta };
 }

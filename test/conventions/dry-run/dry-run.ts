@@ -48,10 +48,11 @@ export function ownDryRuns(): void {
       await using world = await furnished();
       const given = await preparations[operation.name]?.(world);
       const body = given?.body ?? operation.example.body;
-      const kept = world.appliance.app.mailer.kept?.length;
+      const at = given?.world ?? world;
+      const kept = at.appliance.app.mailer.kept?.length;
       const request = { method: operation.method, path: addressOf(operation, given), body };
-      await assertDryRun({ ...world, api: given?.api ?? world.api }, request, () =>
-        assert.equal(world.appliance.app.mailer.kept?.length, kept),
+      await assertDryRun({ ...at, api: given?.api ?? at.api }, request, () =>
+        assert.equal(at.appliance.app.mailer.kept?.length, kept),
       );
     });
 }
