@@ -179,8 +179,7 @@ test('the search leads by the keyboard alone to a record and to a setting', asyn
     await page.getByRole('option').first().waitFor();
   };
   await find('rotate');
-  assert.deepEqual(await findings(page), []);
-  await picture(page, 'search-light');
+  assert.deepEqual(await inAllModes(page, 'search'), []);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Cron job Rotate the keys' }).waitFor();
   await page.getByText('Next runs').waitFor();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { tallyOf } from '../../src/engine/declare/history.ts';
 import { HistoryFile } from '../../src/store/history-file.ts';
-import { findings, picture, visit, visited } from '../support/browser.ts';
+import { inAllModes, visit, visited } from '../support/browser.ts';
 
 const quarter = 900_000;
 const folder = measuredMonth();
@@ -53,13 +53,7 @@ test('the overview draws what was measured, for the time that is chosen', async 
   const line = page.locator('.chart polyline').first();
   await line.waitFor({ state: 'attached' });
   assert.notEqual(await line.getAttribute('points'), before);
-  assert.deepEqual(await findings(page), []);
-  await picture(page, 'measured-light');
-  await page.emulateMedia({ colorScheme: 'dark' });
-  assert.deepEqual(await findings(page), []);
-  await page.setViewportSize({ width: 320, height: 640 });
-  assert.equal(Number(await page.evaluate('document.documentElement.scrollWidth')), 320);
-  assert.deepEqual(await findings(page), []);
+  assert.deepEqual(await inAllModes(page, 'measured'), []);
   assert.deepEqual(world.mishaps, []);
 });
 
@@ -72,6 +66,5 @@ test('the page of a pool says when it is full', async () => {
     .locator('.bay', { hasText: 'ada0' })
     .getByText(/^\d+ °C$/)
     .waitFor();
-  assert.deepEqual(await findings(page), []);
-  await picture(page, 'measured-pool-light');
+  assert.deepEqual(await inAllModes(page, 'measured-pool'), []);
 });
