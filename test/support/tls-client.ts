@@ -3,14 +3,20 @@ import { createServer } from 'node:net';
 import { text as readAll } from 'node:stream/consumers';
 import { exampleCertificate } from './certificates.ts';
 
-/** A free port of the loopback. */
+/**
+ * A free port of the loopback, below those that the kernel gives to clients (from 32768 on), so that no connection of another
+ * test takes it, or the one 8,000 above it, before the daemon does.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
 }
 
 /** The answer over TLS to a client that trusts only the certificate of the example. */
