@@ -1,13 +1,8 @@
 /** State folders of virtual hosts with very many datasets, snapshots and shares, for benches in one process. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, buildApp } from '../src/app.ts';
-import type { Host } from '../src/host/ports/index.ts';
-import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { isObject } from '../src/lib/json.ts';
-import { Store } from '../src/store/store.ts';
-import { programs } from '../src/subsystems/index.ts';
-import { password } from './processes.ts';
+import { openApp } from './app.ts';
 import { send } from './send.ts';
 import { shareOf } from './shares.ts';
 
@@ -15,22 +10,6 @@ export interface Size {
   readonly datasets: number;
   readonly shares: number;
   readonly snapshots: number;
-}
-
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-
-/** A daemon in this process on the state folder. `through` can stand between it and the virtual host. */
-export async function openApp(state: string, through: (host: Host) => Host = (host) => host): Promise<App> {
-  const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
-  return buildApp({
-    host: through(host),
-    store: Store.open(state),
-    log: quiet,
-    now: Date.now,
-    profile: 'document',
-    version: 'bench',
-    rootPassword: password,
-  });
 }
 
 /** The snapshots are written into the state of the virtual host: creating them one by one would take minutes. */

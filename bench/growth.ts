@@ -11,7 +11,8 @@ import { parseArgs } from 'node:util';
 import type { App } from '../src/app.ts';
 import type { Host } from '../src/host/ports/index.ts';
 import { withPorts } from '../test/support/ports.ts';
-import { furnish, openApp, type Size } from './furnish.ts';
+import { openApp } from './app.ts';
+import { furnish, type Size } from './furnish.ts';
 import { send } from './send.ts';
 
 const { values } = parseArgs({

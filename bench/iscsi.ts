@@ -5,7 +5,6 @@
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildApp } from '../src/app.ts';
 import { iscsiExtent } from '../src/areas/services/iscsi/extent.ts';
 import { iscsiTarget } from '../src/areas/services/iscsi/target.ts';
 import { iscsiTargetGroup } from '../src/areas/services/iscsi/targetgroup.ts';
@@ -13,14 +12,12 @@ import { iscsiTargetToExtent } from '../src/areas/services/iscsi/targettoextent.
 import type { Draft } from '../src/engine/declare/resource.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { isObject } from '../src/lib/json.ts';
-import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
-import { password } from './processes.ts';
+import { appOn } from './app.ts';
 import { send } from './send.ts';
 
 const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [1, 100, 1000, 4000];
 const samples = 40;
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const state = mkdtempSync('/var/tmp/holdfast-bench-');
 
 const nameOf = (n: number) => `disk${String(n).padStart(6, '0')}`;
@@ -40,15 +37,7 @@ function make(draft: Draft, n: number): void {
 }
 
 const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
-const app = await buildApp({
-  host,
-  store: Store.open(state),
-  log: quiet,
-  now: Date.now,
-  profile: 'document',
-  version: 'bench',
-  rootPassword: password,
-});
+const app = await appOn(host, state);
 
 async function idOf(method: 'POST' | 'PUT', path: string, body: object): Promise<number> {
   const record = await send(app, method, path, body);

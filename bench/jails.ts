@@ -1,15 +1,13 @@
 /** `node bench/jails.ts [COUNT]`: the cost of listing many jails on the virtual host, and of starting ten at once. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildApp } from '../src/app.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
-import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
+import { appOn } from './app.ts';
 import { password } from './processes.ts';
 
 const count = Number(process.argv[2] ?? 100);
 const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const state = mkdtempSync('/var/tmp/holdfast-bench-');
 
 async function timed(times: number, operation: () => Promise<unknown>): Promise<string> {
@@ -25,15 +23,7 @@ async function timed(times: number, operation: () => Promise<unknown>): Promise<
 
 try {
   const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks: [1024 ** 4], now: Date.now });
-  const app = await buildApp({
-    host,
-    store: Store.open(state),
-    log: quiet,
-    now: Date.now,
-    profile: 'document',
-    version: 'bench',
-    rootPassword: password,
-  });
+  const app = await appOn(host, state);
   const url = await app.server.listen({ host: '127.0.0.1', port: 0 });
   const send = async (method: string, path: string, body?: object) => {
     const answer = await fetch(`${url}/api/v1.0/${path}`, {

@@ -1,18 +1,15 @@
 /** A state folder with a volume and many shares, made by changes of the engine with all their checks. */
 import { join } from 'node:path';
-import { buildApp } from '../src/app.ts';
 import { afpShare } from '../src/areas/sharing/afp.ts';
 import { cifsShare } from '../src/areas/sharing/cifs.ts';
 import { nfsShare } from '../src/areas/sharing/nfs.ts';
 import type { Draft } from '../src/engine/declare/resource.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
-import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
-import { password } from './processes.ts';
+import { appOn } from './app.ts';
 import { send } from './send.ts';
 
 const context = { actor: 'bench', request: 'shares' };
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const perChange = 500;
 
 export type Protocol = 'cifs' | 'afp' | 'nfs';
@@ -59,15 +56,7 @@ export async function makeShares(
 ): Promise<void> {
   const disks = Array<number>(diskCount).fill(2 * 1024 ** 3);
   const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks, now: Date.now });
-  const app = await buildApp({
-    host,
-    store: Store.open(state),
-    log: quiet,
-    now: Date.now,
-    profile: 'document',
-    version: 'bench',
-    rootPassword: password,
-  });
+  const app = await appOn(host, state);
   try {
     const names = (await host.disks.list()).map(({ name }) => name);
     await send(app, 'POST', 'storage/volume/', {

@@ -4,17 +4,15 @@
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildApp } from '../src/app.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
 import { isObject } from '../src/lib/json.ts';
-import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
+import { appOn } from './app.ts';
 import { password } from './processes.ts';
 
 const count = Number(process.argv[2] ?? 100_000);
 const datasets = 100;
 const authorization = `Basic ${Buffer.from(`root:${password}`).toString('base64')}`;
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const state = mkdtempSync('/var/tmp/holdfast-bench-');
 
 async function started() {
@@ -25,15 +23,7 @@ async function started() {
     disks: Array<number>(2).fill(1024 ** 4),
     now: Date.now,
   });
-  const app = await buildApp({
-    host,
-    store: Store.open(state),
-    log: quiet,
-    now: Date.now,
-    profile: 'document',
-    version: 'bench',
-    rootPassword: password,
-  });
+  const app = await appOn(host, state);
   return {
     app,
     host,

@@ -8,7 +8,8 @@ import { type Profiler, Session } from 'node:inspector/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { App } from '../src/app.ts';
-import { furnish, openApp } from './furnish.ts';
+import { openApp } from './app.ts';
+import { furnish } from './furnish.ts';
 import { authorization } from './processes.ts';
 import { longestTurn } from './turns.ts';
 
