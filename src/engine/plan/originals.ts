@@ -1,6 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { ServiceState } from '../../host/ports/services.ts';
-import { isObject } from '../../lib/json.ts';
+import { isObject, objectIn } from '../../lib/json.ts';
 import type { ReplacedFile } from '../configuration/configuration-store.ts';
 import type { Desired } from '../declare/subsystem.ts';
 
@@ -258,13 +258,8 @@ export function stamp(at: number): string {
 
 /** A file that cannot be understood is as if it were not there: nothing is given back by a guess. */
 function readManifest(text: string): Manifest | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
+  const value = objectIn(text);
+  if (value === undefined) return undefined;
   const files = isObject(value['files']) ? value['files'] : {};
   const services = isObject(value['services']) ? value['services'] : {};
   return {

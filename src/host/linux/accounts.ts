@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/json.ts';
+import { objectIn } from '../../lib/json.ts';
 import type { Accounts, GroupSpec, KnownAccounts, OwnedAccounts, SystemUser, UserSpec } from '../ports/accounts.ts';
 import { HostError } from '../ports/index.ts';
 import { type GroupLine, isInFiles, readGroups, readHashes, readShells, readUsers } from './accounts-read.ts';
@@ -309,14 +309,7 @@ export class LinuxAccounts implements Accounts {
 }
 
 export function readLedger(text: string): Ledger | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
-  const { users, groups } = value;
+  const { users, groups } = objectIn(text) ?? {};
   return isNames(users) && isNames(groups) ? { users, groups } : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/json.ts';
+import { objectIn } from '../../lib/json.ts';
 import type { AboutNode, Fencing, LeaseNode } from '../ports/lease.ts';
 
 /** What `crm_mon --output-as=xml` shows of a cluster. */
@@ -96,14 +96,7 @@ export function readNodeAttributes(xml: string): ReadonlyMap<string, ReadonlyMap
 
 /** What a machine has published of itself; undefined if the text is nothing of that kind. */
 export function readAbout(text: string): AboutNode | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
-  const { version, hostId, missingDisks } = value;
+  const { version, hostId, missingDisks } = objectIn(text) ?? {};
   if (typeof version !== 'string' || typeof hostId !== 'string' || !Array.isArray(missingDisks)) return undefined;
   return Object.freeze({ version, hostId, missingDisks: Object.freeze(missingDisks.map(String)) });
 }
