@@ -43,7 +43,6 @@ export function runClient(
 /** Networks of the test: bridges in the test's network namespace, on which the test is host 2. */
 const bridges = new Set<number>();
 
-/** The address of host `host` on network `network`: 10.0.2.x on the first, 10.0.3.x on the second. */
 /** A client that goes on until the test ends it. */
 export interface Session extends AsyncDisposable {
   /** Ends it and returns `it lasted`, or its output when it had already ended. */
@@ -73,6 +72,7 @@ export function lastingClient([program, ...rest]: readonly [string, ...string[]]
   };
 }
 
+/** The address of host `host` on network `network`: 10.0.2.x on the first, 10.0.3.x on the second. */
 export function addressOn(network: number, host: number): string {
   return `10.0.${2 + network}.${host}`;
 }
