@@ -62,13 +62,13 @@ export function virtualPools(store: PoolStore): Pools {
 
     async destroyPool(name: string): Promise<void> {
       store.mustBeIdle(store.pool(name), `cannot destroy '${name}': pool is busy`);
-      await store.dismiss(name, undefined);
+      await store.destroyPool(name);
     },
 
     async exportPool(name: string): Promise<void> {
       const pool = store.pool(name);
       store.mustBeIdle(pool, `cannot export '${name}': pool is busy`);
-      await store.dismiss(name, (last) => ({ ...last, exported: true, datasets: locked(last.datasets) }));
+      await store.exportPool(name, (last) => ({ ...last, exported: true, datasets: locked(last.datasets) }));
     },
 
     // On a shelf each pool is guarded, see SharedPools; and the boot of this machine imports none.

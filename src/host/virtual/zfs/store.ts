@@ -157,16 +157,18 @@ export class PoolStore {
       if (!keptSnapshots.has(guid)) this.mounts.forgetSnapshot(guid);
   }
 
-  /** Destroys or exports a pool: unmounts its datasets in pieces, and then replaces its record. */
-  async dismiss(name: string, after: ((pool: PoolRecord) => PoolRecord) | undefined): Promise<void> {
-    const { mounts } = viewOf(this.pool(name));
-    if (after !== undefined)
-      return this.mounts.leave(mounts, () => {
-        const last = this.pool(name);
-        this.replace(last, after(last), outOfSpace(name));
-      });
+  /** Unmounts the datasets of a pool in pieces, and then replaces its record by what `exported` makes of it. */
+  async exportPool(name: string, exported: (pool: PoolRecord) => PoolRecord): Promise<void> {
+    await this.mounts.leave(viewOf(this.pool(name)).mounts, () => {
+      const pool = this.pool(name);
+      this.replace(pool, exported(pool), outOfSpace(name));
+    });
+  }
+
+  /** Unmounts the datasets of a pool, removes its record, and then its files, each in pieces. */
+  async destroyPool(name: string): Promise<void> {
     const pool = this.pool(name);
-    await this.mounts.leave(mounts, () => {
+    await this.mounts.leave(viewOf(pool).mounts, () => {
       const pools = this.value.pools.filter((other) => other.name !== name);
       this.#memory.keep(Object.freeze({ ...this.value, pools: Object.freeze(pools) }));
     });
