@@ -6,19 +6,17 @@
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildApp } from '../src/app.ts';
 import { networkInterface } from '../src/areas/network/interface.ts';
 import { staticRoute } from '../src/areas/network/staticroute.ts';
 import { vlan } from '../src/areas/network/vlan.ts';
 import type { Draft } from '../src/engine/declare/resource.ts';
 import type { Engine } from '../src/engine/engine.ts';
 import { openVirtualHost } from '../src/host/virtual/index.ts';
-import { Store } from '../src/store/store.ts';
 import { programs } from '../src/subsystems/index.ts';
 import { networkSubsystem } from '../src/subsystems/network/subsystem.ts';
+import { appOn } from './app.ts';
 
 const context = { actor: 'bench', request: 'network' };
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const fleets = [125, 250, 500, 1000];
 const routesPerVlan = 4;
 
@@ -32,15 +30,7 @@ try {
 
 async function measure(vlans: number, state: string): Promise<void> {
   const host = await openVirtualHost({ programs, folder: join(state, 'virtual'), disks: [], now: Date.now });
-  const app = await buildApp({
-    host,
-    store: Store.open(state),
-    log: quiet,
-    now: Date.now,
-    profile: 'document',
-    version: 'bench',
-    rootPassword: 'x',
-  });
+  const app = await appOn(host, state);
   const { engine } = app;
   try {
     await engine.change('an interface', context, (draft) =>

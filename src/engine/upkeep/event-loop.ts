@@ -20,6 +20,14 @@ const looksBeforeRest = 50;
 const restsBelow = 0.1;
 const worksAbove = 0.05;
 
+interface Looks {
+  readonly looks: number;
+  readonly passed: number;
+  readonly computed: number;
+}
+
+const noLooks: Looks = Object.freeze({ looks: 0, passed: 0, computed: 0 });
+
 /** Milliseconds for which a request may keep others waiting, unless the machine is known to be slow. */
 export const longestTurn = 50;
 
@@ -71,7 +79,7 @@ export class EventLoop {
   #timer: NodeJS.Timeout | undefined;
   #interval = interval;
   /** What the looks since a fixed number of them found. */
-  #window = { looks: 0, passed: 0, computed: 0 };
+  #window: Looks = noLooks;
 
   constructor({
     now,
@@ -105,7 +113,7 @@ export class EventLoop {
 
   #lookEach(milliseconds: number): void {
     this.#interval = milliseconds;
-    this.#window = { looks: 0, passed: 0, computed: 0 };
+    this.#window = noLooks;
     clearInterval(this.#timer);
     this.#timer = setInterval(() => this.look(), milliseconds);
     this.#timer.unref();
@@ -125,7 +133,7 @@ export class EventLoop {
     this.#window = { looks: looks + 1, passed: sums.passed + passed, computed: sums.computed + computed };
     if (this.#window.looks < looksBeforeRest) return;
     if (this.#window.computed < restsBelow * this.#window.passed) this.#lookEach(restingInterval);
-    else this.#window = { looks: 0, passed: 0, computed: 0 };
+    else this.#window = noLooks;
   }
 
   /** Notes a stall since the last look. */
