@@ -54,7 +54,7 @@ export function corosyncConf({ guid, nodes, links }: Pair, { processors }: Surro
     '  wait_for_all: 1',
     '}',
     'system {',
-    // Corosync's real-time scheduling would leave an only processor to nobody else.
+    // With real-time scheduling, Corosync can take a single processor from every other process.
     `  sched_rr: ${processors > 1 ? 'yes' : 'no'}`,
     '}',
     'logging {',

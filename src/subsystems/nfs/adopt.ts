@@ -259,7 +259,7 @@ function settingsOf(files: readonly (readonly [string, string])[]): Reading {
     else Object.assign(values, converted);
   }
   const [{ file, line } = { file: '/etc/nfs.conf', line: 0 }] = lines;
-  // The kernel sends owners as numbers unless it is told otherwise.
+  // By default, the kernel sends owners as numbers.
   if (values['nfs_srv_v4'] === true && values['nfs_srv_16'] !== true) values['nfs_srv_v4_v3owner'] = true;
   else if (values['nfs_srv_v4'] === true) {
     const origin = lines.find(({ name }) => name === 'manage-gids') ?? { file, line, text: 'manage-gids' };

@@ -108,7 +108,7 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
 
     async importPool(guid, { mountpoint, takesOver = false, shared = false } = {}): Promise<void> {
       if (!/^\d+$/.test(guid)) throw new HostError(`cannot import '${guid}': no such pool available`);
-      // Looking takes seconds in which nobody serves.
+      // Searching takes seconds, and until it ends no machine serves the pool.
       const usedBy = takesOver ? undefined : (await importable.list()).find((pool) => pool.guid === guid)?.usedBy;
       if (usedBy !== undefined) throw usedElsewhere(guid, usedBy);
       if (shared) await quickenHeartbeat();
