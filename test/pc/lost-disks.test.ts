@@ -1,17 +1,21 @@
 /** Disks are pulled out while Holdfast changes the pools on them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { eventually, type Nas, startNas } from '../support/lab/nas.ts';
+import { eventually, journal, type Nas, startNas } from '../support/lab/nas.ts';
 
 let nas: Nas;
 
 before(async () => {
-  nas = await startNas({ memory: 2048, pc: ['A', 'B', 'C'].map((name) => ({ bus: 'scsi', serial: `SC-${name}` })) });
+  nas = await startNas({
+    memory: 2048,
+    pc: ['A', 'B', 'C', 'D'].map((name) => ({ bus: 'scsi', serial: `SC-${name}` })),
+  });
   const disks = new Map((await nas.api.list('storage/disk/?limit=0')).map((disk) => [disk['disk_serial'], disk]));
   const named = (...names: readonly string[]) => names.map((name) => disks.get(`SC-${name}`)?.['disk_name']);
   for (const [volume_name, vdevtype, members] of [
     ['tank', 'mirror', named('A', 'B')],
     ['alone', 'stripe', named('C')],
+    ['sudden', 'stripe', named('D')],
   ])
     await nas.api.expect(201, 'POST', 'storage/volume/', { volume_name, layout: [{ vdevtype, disks: members }] });
 });
@@ -69,10 +73,22 @@ test('while a pool is suspended, its changes are refused with what to do, and al
   const refused = await add('alone', 'more');
   assert.equal(refused.status, 400, refused.text);
   assert.match(refused.text, /The pool alone is suspended.*zpool clear alone/);
-  assert.equal((await add('tank', 'meanwhile')).status, 201);
+  // The backup of the configuration, which follows each change, is not written to it, and holds nothing up.
   assert.equal((await nas.api.put('services/services/ftp/', { srv_enable: true })).status, 200);
+  await eventually(60, async () => assert.match(await journal(nas.machine), /backup on a pool: failed/));
+  assert.equal((await add('tank', 'meanwhile')).status, 201);
   await eventually(120, async () => assert.match(await problems(), /alone/));
   for (const path of ['storage/volume/', 'storage/dataset/', 'sharing/cifs/', 'system/alert/'])
     assert.equal((await nas.api.get(path)).status, 200, path);
   assert.match(JSON.stringify(await nas.api.list('storage/dataset/?limit=0')), /alone\/data/);
+});
+
+test('a change that ZFS has begun when the disk goes is answered, and so are those after it', async (t) => {
+  await nas.machine.monitor('device_del disk3');
+  const refused = await add('sudden', 'data');
+  assert.equal(refused.status, 400, refused.text);
+  assert.match(refused.text, /The pool sudden is suspended.*zpool clear sudden/);
+  t.diagnostic(`left behind: ${await nas.machine.run('ps -eo stat,args | grep "^D.* zfs " || echo nothing')}`);
+  assert.equal((await add('tank', 'afterwards')).status, 201);
+  assert.equal((await nas.api.put('services/services/ftp/', { srv_enable: false })).status, 200);
 });

@@ -1,3 +1,4 @@
+import type { Files } from '../ports/files.ts';
 import type { Host } from '../ports/index.ts';
 import type { Replication } from '../ports/replication.ts';
 import type { Zfs } from '../ports/zfs.ts';
@@ -21,6 +22,7 @@ import { LinuxStatistics } from './statistics.ts';
 import { type EngineName, LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
 import { linuxZfs } from './zfs/index.ts';
+import { PoolFiles } from './zfs/pool-files.ts';
 
 export interface LinuxHostOptions {
   /** The root of the machine's files: `/` except in tests. Programs always see the real machine. */
@@ -39,6 +41,7 @@ export async function openLinuxHost({
 }: LinuxHostOptions = {}): Promise<Host> {
   const runner = new HelperRunner();
   const web = new HttpListeners();
+  const poolFiles = new PoolFiles();
   const tree = new Tree({ root, runner });
   // The two depend on one another: a disk is in use by a pool, and a pool may take only disks that are free.
   const zfs: Zfs = linuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels() });
@@ -50,7 +53,7 @@ export async function openLinuxHost({
     commands: new LinuxCommands({ runner }),
     disks,
     domain: new LinuxDomain({ runner }),
-    files: tree,
+    files: poolFiles.guard<Files>(tree, ['restore', 'setPermissions']),
     jails: new LinuxJails({ runner }),
     lease: new LinuxLease({ runner }),
     machine: new LinuxMachine({ runner }),
@@ -60,7 +63,7 @@ export async function openLinuxHost({
     replication: explaining<Replication>(new LinuxReplication({ runner }), explained),
     services: new LinuxServices({ runner, root }),
     statistics: new LinuxStatistics({ root }),
-    targets: new LinuxTargets({ runner, engine: targetEngine }),
+    targets: new LinuxTargets({ runner, poolFiles, engine: targetEngine }),
     web,
     zfs,
     async close() {

@@ -1,4 +1,5 @@
 import { jailService } from '../ports/jails.ts';
+import { readMounts } from './mounts.ts';
 
 /** The jails whose units systemd lists, from `systemctl list-units --plain --no-legend`. */
 export function readRunning(listed: string): readonly string[] {
@@ -24,18 +25,8 @@ export function readLeaders(shown: string): ReadonlyMap<string, number> {
 /** Mounts that every container has. */
 const ordinary = /^\/(proc|sys|dev|run)(\/|$)/;
 
-/** The mount points from `/proc/<pid>/mountinfo`, which writes a blank as `\040`. */
+/** The mount points from `/proc/<pid>/mountinfo`. */
 export function readMountPoints(mountinfo: string): readonly string[] {
-  const mountpoints = mountinfo
-    .split('\n')
-    .map((line) =>
-      (line.split(' ')[4] ?? '').replaceAll(/\\(\d{3})/g, (_, digits: string) =>
-        String.fromCharCode(Number.parseInt(digits, 8)),
-      ),
-    );
-  return [
-    ...new Set(
-      mountpoints.filter((mountpoint) => mountpoint !== '' && mountpoint !== '/' && !ordinary.test(mountpoint)),
-    ),
-  ];
+  const mountpoints = readMounts(mountinfo).map(({ on }) => on);
+  return [...new Set(mountpoints.filter((mountpoint) => mountpoint !== '/' && !ordinary.test(mountpoint)))];
 }

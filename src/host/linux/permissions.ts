@@ -1,4 +1,5 @@
 import { chmodSync, chownSync, closeSync, constants, fstatSync, openSync, readdirSync, type Stats } from 'node:fs';
+import { chmod, chown } from 'node:fs/promises';
 import { isObject } from '../../lib/json.ts';
 import type { Permissions } from '../ports/files.ts';
 import { isAbsence } from './failure.ts';
@@ -32,8 +33,7 @@ export function isPermissionOrder(value: unknown): value is PermissionOrder {
 const snapshots = Buffer.from('.zfs');
 
 /**
- * Gives a folder and everything in it on the same file system an owner and permissions. The calls are synchronous,
- * which
+ * Gives a folder and everything in it on the same file system an owner and permissions. The calls are synchronous, which
  * is fastest for a million files: this runs in a process of its own.
  */
 export async function setPermissionsBelow(
@@ -44,7 +44,7 @@ export async function setPermissionsBelow(
   let changed = 0;
   let reportedAt = performance.now();
   const changing: ApplyTo = (descriptor, of) => {
-    give(descriptor, of, given);
+    giveAtOnce(descriptor, of, given);
     changed += 1;
     if (performance.now() - reportedAt < reportInterval) return;
     reportedAt = performance.now();
@@ -61,12 +61,25 @@ type ApplyTo = (descriptor: number, stats: Stats) => void;
 /** Milliseconds between two reports. */
 const reportInterval = 1000;
 
-export function give(descriptor: number, stats: Stats, { uid, gid, folderMode, fileMode }: Given): void {
+/** Gives one file or folder an owner and permissions. The daemon must not wait for the disk in its own thread. */
+export async function give(descriptor: number, stats: Stats, given: Given): Promise<void> {
+  const path = byHandle(descriptor);
+  const { uid, gid } = given;
   // A change of owner clears the set-id bits of the mode, so the mode is set second.
-  if (uid !== undefined || gid !== undefined) chownSync(byHandle(descriptor), uid ?? unchanged, gid ?? unchanged);
-  const mode = stats.isDirectory() ? folderMode : fileMode;
-  if (mode !== undefined) chmodSync(byHandle(descriptor), mode);
+  if (uid !== undefined || gid !== undefined) await chown(path, uid ?? unchanged, gid ?? unchanged);
+  const mode = modeFor(stats, given);
+  if (mode !== undefined) await chmod(path, mode);
 }
+
+function giveAtOnce(descriptor: number, stats: Stats, given: Given): void {
+  const path = byHandle(descriptor);
+  const { uid, gid } = given;
+  if (uid !== undefined || gid !== undefined) chownSync(path, uid ?? unchanged, gid ?? unchanged);
+  const mode = modeFor(stats, given);
+  if (mode !== undefined) chmodSync(path, mode);
+}
+
+const modeFor = (stats: Stats, { folderMode, fileMode }: Given) => (stats.isDirectory() ? folderMode : fileMode);
 
 const unchanged = 0xffffffff;
 

@@ -2,6 +2,7 @@ import type { Session, TargetModel, TargetService, Targets } from '../ports/targ
 import { LioTargets } from './lio/targets.ts';
 import type { Runner } from './runner.ts';
 import { TgtTargets } from './tgt/targets.ts';
+import type { PoolFiles } from './zfs/pool-files.ts';
 
 export type EngineName = 'lio' | 'tgt';
 
@@ -18,11 +19,13 @@ export interface Engine {
  * The machine's targets: by the kernel where it supports them, otherwise in user space, or by the engine that is named.
  */
 export class LinuxTargets implements Targets {
+  readonly #poolFiles: PoolFiles;
   readonly #runner: Runner;
   readonly #wanted: EngineName | undefined;
   #engine: Promise<Engine> | undefined;
 
-  constructor(options: { runner: Runner; engine?: EngineName | undefined }) {
+  constructor(options: { runner: Runner; poolFiles: PoolFiles; engine?: EngineName | undefined }) {
+    this.#poolFiles = options.poolFiles;
     this.#runner = options.runner;
     this.#wanted = options.engine;
   }
@@ -53,7 +56,7 @@ export class LinuxTargets implements Targets {
   }
 
   async #find(): Promise<Engine> {
-    const [lio, tgt] = [new LioTargets(), new TgtTargets()];
+    const [lio, tgt] = [new LioTargets({ poolFiles: this.#poolFiles }), new TgtTargets({ poolFiles: this.#poolFiles })];
     if (this.#wanted !== 'tgt' && !(await lio.isThere()))
       await this.#runner.run(['modprobe', '--quiet', 'target_core_mod']).catch(() => undefined);
     if (this.#wanted !== 'tgt' && (await lio.isThere())) return lio;

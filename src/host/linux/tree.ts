@@ -325,7 +325,7 @@ export class Tree implements Files {
       }
       const { end, stats, close } = await walk(border, parts);
       try {
-        give(end.fd, stats, given);
+        await give(end.fd, stats, given);
       } finally {
         await close();
       }

@@ -4,15 +4,18 @@ import { HostError } from '../../ports/index.ts';
 import type { Session, TargetModel, TargetService } from '../../ports/targets.ts';
 import { exists, mustBeItself } from '../backing.ts';
 import { codeOf, hostError, isAbsence } from '../failure.ts';
+import type { PoolFiles } from '../zfs/pool-files.ts';
 import { type Node, type Piece, type Step, stepsBetween } from './config-tree.ts';
 import { lioObjections } from './objections.ts';
 import { backends, extentName, type Sizes, targetTree } from './target-tree.ts';
 
 /** The kernel's iSCSI targets (LIO), configured through its tree of files (configfs). */
 export class LioTargets {
+  readonly #poolFiles: PoolFiles;
   readonly #root: string;
 
-  constructor(options: { root?: string } = {}) {
+  constructor(options: { poolFiles: PoolFiles; root?: string }) {
+    this.#poolFiles = options.poolFiles;
     this.#root = options.root ?? '/sys/kernel/config/target';
   }
 
@@ -42,7 +45,9 @@ export class LioTargets {
     const unchanged = new Set(known?.extents);
     for (const extent of model.extents)
       if (!unchanged.has(extent))
-        await mustBeItself(extent).catch((error) => failures.set(extentName(extent), asHostError(error)));
+        await mustBeItself(extent, this.#poolFiles).catch((error) =>
+          failures.set(extentName(extent), asHostError(error)),
+        );
     await this.#carryOut(stepsBetween(there, wanted), failures);
   }
 
@@ -227,7 +232,7 @@ export class LioTargets {
     const sizes = new Map<number, number>();
     for (const { id, backing, size } of extents) {
       if (backing.kind !== 'file' || size !== undefined) continue;
-      const found = await stat(backing.path).catch(() => undefined);
+      const found = await this.#poolFiles.use(backing.path, () => stat(backing.path)).catch(() => undefined);
       if (found?.isFile()) sizes.set(id, found.size);
     }
     return sizes;

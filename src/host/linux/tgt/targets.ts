@@ -5,6 +5,7 @@ import { changesBetween } from '../../../lib/groups.ts';
 import { HostError } from '../../ports/index.ts';
 import type { Extent, Session, TargetModel, TargetService } from '../../ports/targets.ts';
 import { exists, mustBeItself } from '../backing.ts';
+import type { PoolFiles } from '../zfs/pool-files.ts';
 import { type Goal, goalOf } from './goal.ts';
 import { tgtObjections } from './objections.ts';
 import { fault, faultWords, type Request } from './protocol.ts';
@@ -25,10 +26,12 @@ const patience = { whole: 10_000, step: 50 };
 /** Targets in user space by the daemon tgtd. Holdfast owns it: objects that other programs made in it are removed. */
 export class TgtTargets {
   readonly #socket: TgtSocket;
+  readonly #poolFiles: PoolFiles;
   readonly #program: string;
   readonly #lockSecret = randomBytes(8).toString('hex');
 
-  constructor(options: { socket?: TgtSocket; program?: string } = {}) {
+  constructor(options: { poolFiles: PoolFiles; socket?: TgtSocket; program?: string }) {
+    this.#poolFiles = options.poolFiles;
     this.#socket = options.socket ?? new TgtSocket();
     this.#program = options.program ?? '/usr/sbin/tgtd';
   }
@@ -74,7 +77,7 @@ export class TgtTargets {
     }
     const failures = new Map<string, HostError>();
     for (const extent of changesBetween(known?.extents ?? [], model.extents).come) {
-      const failure = await mustBeOffered(extent);
+      const failure = await mustBeOffered(extent, this.#poolFiles);
       if (failure !== undefined)
         for (const { name } of model.targets.filter(({ luns }) => luns.some((lun) => lun.extent === extent.id)))
           failures.set(name, failure);
@@ -144,11 +147,14 @@ export class TgtTargets {
 }
 
 /** Why an extent cannot be offered, or undefined. */
-async function mustBeOffered(extent: Extent): Promise<HostError | undefined> {
+async function mustBeOffered(extent: Extent, poolFiles: PoolFiles): Promise<HostError | undefined> {
   const { backing, size } = extent;
   try {
-    await mustBeItself(extent);
-    const bytes = backing.kind === 'file' && size !== undefined ? (await stat(backing.path)).size : undefined;
+    await mustBeItself(extent, poolFiles);
+    const bytes =
+      backing.kind === 'file' && size !== undefined
+        ? (await poolFiles.use(backing.path, () => stat(backing.path))).size
+        : undefined;
     if (bytes !== undefined && bytes !== size)
       throw new HostError(
         `cannot offer ${size} bytes of ${backing.path}: tgt offers whole files, and this one has ${bytes} bytes; send 0 as its size to offer all of it`,

@@ -11,7 +11,7 @@ import { suspendedPool } from './suspension.ts';
 const patience = 15 * 60_000;
 
 /** Milliseconds between looks whether a pool that a program waits for is suspended. */
-const suspensionLooks = 10_000;
+const suspensionLooks = 2000;
 
 /**
  * Milliseconds between tries while something is busy, until udev has probed new devices and the last client has ended.
