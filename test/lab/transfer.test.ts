@@ -176,9 +176,11 @@ test('two machines on one network announce their names to one another, and one i
     lldp_intdesc: true,
   });
   assert.equal((await switchTo('lldp', true))['srv_state'], 'RUNNING');
-  await far.run(
-    'echo DAEMON_ARGS=\\"-M 4\\" >/etc/default/lldpd; systemctl start lldpd; lldpcli configure lldp tx-interval 2; lldpcli configure system hostname far',
-  );
+  // In a file, which lldpd reads before it announces anything: a command beside its start could be lost.
+  await far.run(`
+    echo 'DAEMON_ARGS="-M 4"' >/etc/default/lldpd
+    printf 'configure %s\\n' 'lldp tx-interval 2' 'system hostname far' >/etc/lldpd.d/far.conf
+    systemctl start lldpd`);
   await nas.machine.run('lldpcli configure lldp tx-interval 2');
   await eventually(60, async () => {
     const seen = await far.run('lldpcli show neighbors details');
