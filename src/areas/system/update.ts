@@ -61,7 +61,7 @@ export const update = collection(
           const running = known.find(({ now }) => now)?.name;
           const before = freeName(
             `before-update-${new Date(operations.now()).toISOString().slice(0, 10)}`,
-            known.map(({ name }) => name),
+            new Set(known.map(({ name }) => name)),
           );
           // On ZFS, a boot environment of the system before the update makes a failed update reversible.
           const title = `keep the current system as the boot environment ${before}`;
@@ -78,10 +78,10 @@ export const update = collection(
 );
 
 /** The name, with the first free number after it when it is taken. */
-function freeName(base: string, taken: readonly string[]): string {
+function freeName(base: string, taken: ReadonlySet<string>): string {
   for (let n = 1; ; n += 1) {
     const name = n === 1 ? base : `${base}.${n}`;
-    if (!taken.includes(name)) return name;
+    if (!taken.has(name)) return name;
   }
 }
 
