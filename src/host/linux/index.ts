@@ -23,6 +23,7 @@ import { type EngineName, LinuxTargets } from './targets.ts';
 import { Tree } from './tree.ts';
 import { linuxZfs } from './zfs/index.ts';
 import { PoolFiles } from './zfs/pool-files.ts';
+import { PoolStates } from './zfs/pool-states.ts';
 
 export interface LinuxHostOptions {
   /** The root of the machine's files: `/` except in tests. Programs always see the real machine. */
@@ -41,10 +42,11 @@ export async function openLinuxHost({
 }: LinuxHostOptions = {}): Promise<Host> {
   const runner = new HelperRunner();
   const web = new HttpListeners();
-  const poolFiles = new PoolFiles();
+  const states = new PoolStates();
+  const poolFiles = new PoolFiles(states);
   const tree = new Tree({ root, runner });
   // The two depend on one another: a disk is in use by a pool, and a pool may take only disks that are free.
-  const zfs: Zfs = linuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels() });
+  const zfs: Zfs = linuxZfs({ runner, tree, disks: () => disks.list(), labels: () => disks.labels(), states });
   const disks: LinuxDisks = new LinuxDisks({ runner, pools: () => zfs.pools() });
   return Object.freeze({
     kind: 'linux' as const,

@@ -13,6 +13,9 @@ type Explain = (found: readonly string[], listed: readonly string[]) => string;
 export const suspendedSentence = (pool: string) =>
   `The pool ${pool} is suspended, because it lost disks that it needs. Connect them again, then run zpool clear ${pool}.`;
 
+export const stuckSentence = (pool: string) =>
+  `The pool ${pool} has written nothing for a minute, because a disk of it does not answer. Look for it with zpool status ${pool}, connect or replace it, then try again.`;
+
 const known: readonly (readonly [pattern: RegExp, explain: Explain])[] = [
   // Names
   [

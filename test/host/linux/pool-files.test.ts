@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { PoolFiles } from '../../../src/host/linux/zfs/pool-files.ts';
+import { suspendedSentence } from '../../../src/host/shared/zfs-messages.ts';
 
 /** Pools of which one can be suspended, and what its work waits for. */
 function pools() {
   let suspended: string | undefined;
-  const files = new PoolFiles(async (path) => (path.startsWith(`/mnt/${suspended}/`) ? suspended : undefined));
+  const waitAt = async (path: string) =>
+    suspended !== undefined && path.startsWith(`/mnt/${suspended}/`) ? suspendedSentence(suspended) : undefined;
+  const files = new PoolFiles({ waitAt });
   return {
     files,
     suspend(pool: string) {
@@ -44,7 +47,7 @@ test('who waits for work on a pool that is suspended meanwhile is answered, and 
   const ends = Promise.allSettled(waiting);
   await turn();
   suspend('tank');
-  t.mock.timers.tick(2000);
+  t.mock.timers.tick(5000);
   assert.deepEqual(
     (await ends).map(({ status }) => status),
     Array.from({ length: 9 }, () => 'rejected'),
@@ -88,7 +91,7 @@ test('work that another process does has no part in the limit, and its waiting e
   assert.equal(await port.size('/mnt/tank/a'), 11);
   assert.equal(copying, 6);
   suspend('tank');
-  t.mock.timers.tick(2000);
+  t.mock.timers.tick(5000);
   assert.ok((await copies).every(({ status }) => status === 'rejected'));
   await assert.rejects(port.size('/mnt/tank/a'), refusal);
 });

@@ -9,6 +9,7 @@ import { linuxDevices } from './devices.ts';
 import { zfsEventReader, zfsEvents } from './events.ts';
 import { linuxKeys } from './keys.ts';
 import { MountPoints } from './mount-points.ts';
+import type { PoolStates } from './pool-states.ts';
 import { linuxPools } from './pools.ts';
 import { Programs } from './programs.ts';
 import type { FoundLabel } from './read-labels.ts';
@@ -20,13 +21,15 @@ export function linuxZfs({
   tree,
   disks,
   labels,
+  states,
 }: {
   runner: Runner;
   tree: Tree;
   disks: () => Promise<readonly Disk[]>;
   labels: () => Promise<readonly FoundLabel[]>;
+  states: PoolStates;
 }): Zfs {
-  const programs = new Programs(runner);
+  const programs = new Programs(runner, states);
   const datasets = linuxDatasets(programs);
   const mountPoints = new MountPoints(programs, tree);
   const pools = linuxPools(programs, { disks, labels, mountPoints });

@@ -1,9 +1,8 @@
 import { HostError } from '../../ports/index.ts';
-import { suspendedSentence } from '../../shared/zfs-messages.ts';
-import { suspendedPoolAt } from './suspension.ts';
+import type { PoolStates } from './pool-states.ts';
 
-/** Milliseconds between looks whether the pool that work waits for is suspended. */
-const looks = 2000;
+/** Milliseconds between looks whether work waits for a pool that serves nothing. */
+const looks = 5000;
 
 /**
  * How much work in one folder such as /mnt/tank is under way at once. It must be less than half of UV_THREADPOOL_SIZE in
@@ -17,44 +16,44 @@ const ofSystem = new Set(['boot', 'dev', 'etc', 'proc', 'root', 'run', 'sys', 't
 /**
  * Keeps work on the files of a pool that has lost its disks from holding up anything else.
  *
- * A system call on a suspended pool returns only when its disks are back, and no signal ends it. Until then it keeps one
- * of the few threads with which Node reads files; when all of them wait, the daemon can read and write no file at all.
- * So such work is refused while the pool is suspended, little of it is under way at once, and whoever waits for work that
- * began before is answered by an error, while the thread is left behind:
+ * A system call on such a pool returns only when its disks are back, and no signal ends it. Until then it keeps one of the
+ * few threads with which Node reads files; when all of them wait, the daemon can read and write no file at all. So work is
+ * refused while its pool serves nothing, little of it is under way at once, and whoever waits for work that began before
+ * is answered by an error, while the thread is left behind:
  *
  *     const { size } = await files.use('/mnt/tank/disk0', () => stat('/mnt/tank/disk0'));
  */
 export class PoolFiles {
-  readonly #suspendedAt: (path: string) => Promise<string | undefined>;
+  readonly #states: Pick<PoolStates, 'waitAt'>;
   readonly #folders = new Map<string, Few>();
 
-  constructor(suspendedAt: (path: string) => Promise<string | undefined> = suspendedPoolAt) {
-    this.#suspendedAt = suspendedAt;
+  constructor(states: Pick<PoolStates, 'waitAt'>) {
+    this.#states = states;
   }
 
   /**
-   * Does work on a path, of which links are not followed. Throws a HostError once its pool is suspended. Work that another
-   * process does takes no thread, and so has no part in the limit.
+   * Does work on a path, of which links are not followed. Throws a HostError once its pool serves nothing. Work that
+   * another process does takes no thread, and so has no part in the limit.
    */
   async use<T>(path: string, work: () => Promise<T>, { isElsewhere = false } = {}): Promise<T> {
     const [, first = '', second = ''] = path.split('/');
     if (ofSystem.has(first)) return await work();
-    const suspended = Promise.withResolvers<never>();
+    const unserved = Promise.withResolvers<never>();
     let isAwaited = true;
     const look = async () => {
-      const pool = await this.#suspendedAt(path);
-      if (pool !== undefined) throw new HostError(suspendedSentence(pool));
+      const reason = await this.#states.waitAt(path);
+      if (reason !== undefined) throw new HostError(reason);
     };
     const begin = async () => {
-      if (!isAwaited) return await suspended.promise;
+      if (!isAwaited) return await unserved.promise;
       await look();
       return await work();
     };
-    const timer = setInterval(() => void look().catch(suspended.reject), looks);
+    const timer = setInterval(() => void look().catch(unserved.reject), looks);
     timer.unref();
     try {
       const done = isElsewhere ? begin() : this.#fewOf(`/${first}/${second}`).take(begin);
-      return await Promise.race([done, suspended.promise]);
+      return await Promise.race([done, unserved.promise]);
     } finally {
       isAwaited = false;
       clearInterval(timer);

@@ -2,16 +2,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isWithin } from '../../../lib/path.ts';
 import type { Outcome } from '../../ports/commands.ts';
 import { HostError } from '../../ports/index.ts';
-import { suspendedSentence } from '../../shared/zfs-messages.ts';
 import { poolOfRoot } from '../devices.ts';
 import { expectSuccess, messageOfProgram, type Runner, type RunOptions } from '../runner.ts';
-import { suspendedPool } from './suspension.ts';
+import type { PoolStates } from './pool-states.ts';
 
 /** Creating, importing and exporting a pool of many disks takes long. */
 const patience = 15 * 60_000;
 
-/** Milliseconds between looks whether a pool that a program waits for is suspended. */
-const suspensionLooks = 2000;
+/** Milliseconds between looks whether a program waits for a pool that serves nothing. */
+const looksForPool = 5000;
 
 /**
  * Milliseconds between tries while something is busy, until udev has probed new devices and the last client has ended.
@@ -21,9 +20,11 @@ const retries = [100, 200, 400, 800];
 /** Runs `zfs` and `zpool`. */
 export class Programs {
   readonly #runner: Runner;
+  readonly #states: PoolStates;
 
-  constructor(runner: Runner) {
+  constructor(runner: Runner, states: PoolStates) {
     this.#runner = runner;
+    this.#states = states;
   }
 
   run(...argv: readonly string[]): Promise<Outcome> {
@@ -40,22 +41,22 @@ export class Programs {
     return this.#run(argv, { input: `${key}\n` });
   }
 
-  /** A program waits for a suspended pool without end, and so would all that waits for the program. */
+  /** A program waits without end for a pool that serves nothing, and so would all that waits for the program. */
   async #run(argv: readonly string[], options: Pick<RunOptions, 'input'>): Promise<Outcome> {
     const ending = new AbortController();
-    let suspended: string | undefined;
+    let reason: string | undefined;
     const looks = setInterval(async () => {
-      suspended = await suspendedPool(argv);
-      if (suspended !== undefined) ending.abort();
-    }, suspensionLooks);
+      reason = await this.#states.waitOf(argv);
+      if (reason !== undefined) ending.abort();
+    }, looksForPool);
     looks.unref();
     try {
       const outcome = await this.#runner.run(argv, { ...options, timeout: patience, signal: ending.signal });
-      if (suspended === undefined || outcome.status === 0) return outcome;
+      if (reason === undefined || outcome.status === 0) return outcome;
     } finally {
       clearInterval(looks);
     }
-    throw new HostError(suspendedSentence(suspended));
+    throw new HostError(reason);
   }
 
   async do(...argv: readonly string[]): Promise<Outcome> {
