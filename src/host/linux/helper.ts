@@ -4,8 +4,9 @@
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { StringDecoder } from 'node:string_decoder';
 import { messageOf } from '../../lib/text.ts';
 import { isPermissionOrder, permissionsWord, setPermissionsBelow } from './permissions.ts';
 import { type Report, readOrder, type StartOrder } from './protocol.ts';
@@ -60,10 +61,35 @@ function refuseOrder(): never {
   throw new Error('expected an order for the helper process on standard input');
 }
 
-function send(report: Report): void {
+/**
+ * Reports the lines that match, those of one read together. The program is read again only when the daemon's channel has
+ * taken them: a pool that loses a disk has thousands of events a second, and what other programs answer must not queue
+ * behind them. ZFS drops the oldest events that nobody has read.
+ */
+function reportLines(stream: Readable, id: number, wanted: RegExp): void {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  const report = (all: readonly string[]) => {
+    const texts = all.filter((line) => wanted.test(line));
+    if (texts.length === 0) return;
+    stream.pause();
+    send({ kind: 'lines', id, texts }, () => stream.resume());
+  };
+  stream.on('data', (piece: Buffer) => {
+    // A carriage return alone ends a line of progress; at the end of a piece it may be half of a line end.
+    const all = `${rest}${decoder.write(piece)}`.split(/\r\n|\n|\r(?!$)/);
+    rest = all.pop() ?? '';
+    report(all);
+  });
+  stream.on('end', () => {
+    if (rest !== '') report([rest.replace(/\r$/, '')]);
+  });
+}
+
+function send(report: Report, sent = () => {}): void {
   // A daemon that stops no longer reads reports. Without a callback, the failed write would end this process with a
   // stack trace in the log, before it has ended the programs that still run.
-  process.send?.(report, () => {});
+  process.send?.(report, sent);
 }
 
 function start({ id, argv, input, folder, environment, timeout, most, tail, lines, umask }: StartOrder): void {
@@ -131,8 +157,7 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
     drain?.refresh();
   };
   child.stderr?.on('data', keep(stderr));
-  if (lines && child.stdout !== null)
-    createInterface({ input: child.stdout }).on('line', (line) => send({ kind: 'line', id, text: line }));
+  if (lines !== undefined && child.stdout !== null) reportLines(child.stdout, id, new RegExp(lines));
   child.stdout?.on('data', keep(stdout));
   child.on('error', (error: NodeJS.ErrnoException) => {
     if (child.pid === undefined && settle())

@@ -16,8 +16,8 @@ export interface StartOrder {
   readonly tail: boolean;
   /** The program's umask, or undefined for that of the helper. */
   readonly umask: number | undefined;
-  /** Whether each line of standard output is reported as it comes. */
-  readonly lines: boolean;
+  /** A regular expression of the lines of standard output that are reported as they come, or undefined for none. */
+  readonly lines: string | undefined;
 }
 
 export interface EndOrder {
@@ -28,7 +28,7 @@ export interface EndOrder {
 export type Order = StartOrder | EndOrder;
 
 export type Report =
-  | { readonly kind: 'line'; readonly id: number; readonly text: string }
+  | { readonly kind: 'lines'; readonly id: number; readonly texts: readonly string[] }
   | { readonly kind: 'failed'; readonly id: number; readonly code: string; readonly message: string }
   | {
       readonly kind: 'ended';
@@ -42,9 +42,9 @@ export type Report =
 /** The message as a report, or undefined when it is not one. */
 export function readReport(message: unknown): Report | undefined {
   if (!isObject(message)) return undefined;
-  const { kind, id, text, code, message: said, status, stdout, stderr, cut } = message;
+  const { kind, id, texts, code, message: said, status, stdout, stderr, cut } = message;
   if (typeof id !== 'number') return undefined;
-  if (kind === 'line' && typeof text === 'string') return { kind, id, text };
+  if (kind === 'lines' && isTextList(texts)) return { kind, id, texts };
   if (kind === 'failed' && typeof code === 'string' && typeof said === 'string')
     return { kind, id, code, message: said };
   if (kind === 'ended' && typeof status === 'number' && typeof stdout === 'string' && typeof stderr === 'string') {
@@ -78,7 +78,7 @@ export function readOrder(message: unknown): Order | undefined {
     timeout: typeof timeout === 'number' ? timeout : undefined,
     umask: typeof umask === 'number' ? umask : undefined,
     tail: tail === true,
-    lines: lines === true,
+    lines: typeof lines === 'string' ? lines : undefined,
   };
 }
 

@@ -40,12 +40,17 @@ export interface RunOptions {
 }
 
 export interface Listener {
+  /** The lines that are reported; without it, all. */
+  readonly only?: RegExp | undefined;
   line(text: string): void;
   /** The program did not start, or ended without having been asked to. */
   ended(reason: string): void;
 }
 
 export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** A regular expression of every line. */
+const everyLine = '';
 
 const minute = 60_000;
 const mostOutput = 64 * 1024 ** 2;
@@ -82,7 +87,7 @@ export class HelperRunner implements Runner {
     const { signal, timeout = minute, heard } = options;
     if (signal?.aborted) return Promise.resolve({ status: endedBySignal, stdout: '', stderr: '' });
     const id = this.#start({ argv, timeout, heard, resolve, reject }, options, {
-      lines: heard !== undefined,
+      lines: heard === undefined ? undefined : everyLine,
       timeout: Number.isFinite(timeout) ? timeout : undefined,
     });
     const abort = () => this.#send({ kind: 'end', id });
@@ -91,7 +96,11 @@ export class HelperRunner implements Runner {
   }
 
   follow(argv: readonly string[], listener: Listener): () => void {
-    const id = this.#start({ argv, listener }, { keep: 4096 }, { lines: true, timeout: undefined });
+    const id = this.#start(
+      { argv, listener },
+      { keep: 4096 },
+      { lines: listener.only?.source ?? everyLine, timeout: undefined },
+    );
     this.#rest();
     return () => {
       if (!this.#waiting.delete(id)) return;
@@ -171,9 +180,10 @@ export class HelperRunner implements Runner {
     const report = readReport(message);
     const waiting = report && this.#waiting.get(report.id);
     if (report === undefined || waiting === undefined) return;
-    if (report.kind === 'line') {
-      if ('listener' in waiting) waiting.listener.line(report.text);
-      else waiting.heard?.(report.text);
+    if (report.kind === 'lines') {
+      for (const text of report.texts)
+        if ('listener' in waiting) waiting.listener.line(text);
+        else waiting.heard?.(text);
       return;
     }
     if (report.kind === 'failed') {

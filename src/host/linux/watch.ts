@@ -5,6 +5,8 @@ const gathering = 250;
 const longestPause = 60_000;
 
 export interface Watching<Event> {
+  /** The lines that are read; without it, all. */
+  readonly only?: RegExp;
   /** Makes a reader of the program's lines for each start. A line may complete an event. */
   readonly reader: () => (line: string) => Event | undefined;
   readonly changed: (events: readonly Event[]) => void;
@@ -14,7 +16,7 @@ export interface Watching<Event> {
 export function watchProgram<Event>(
   runner: Runner,
   argv: readonly string[],
-  { reader, changed }: Watching<Event>,
+  { only, reader, changed }: Watching<Event>,
 ): () => void {
   let stopped = false;
   let pause = 1000;
@@ -35,6 +37,7 @@ export function watchProgram<Event>(
     const begun = Date.now();
     const read = reader();
     end = runner.follow(argv, {
+      only,
       line: (line) => {
         const event = read(line);
         if (event !== undefined) tell(event);

@@ -214,6 +214,24 @@ describe('a user’s command', { skip: isRoot ? false : 'only root can become an
     assert.deepEqual(heard, ['$HOME', 'b c', 'end']);
   });
 
+  test('that prints without end keeps no other program waiting, and is heard by the lines that count', async (t) => {
+    const runner = runnerFor(t);
+    let heard = 0;
+    const stop = runner.follow(['yes', 'a line that nobody needs\na line that counts'], {
+      only: /counts$/,
+      line: (text) => {
+        assert.equal(text, 'a line that counts');
+        heard += 1;
+      },
+      ended: () => {},
+    });
+    t.after(stop);
+    while (heard < 100_000) await wait(20);
+    const signal = AbortSignal.timeout(50);
+    assert.equal((await runner.run(['sleep', '60'], { signal, timeout: 5000 })).status, 143);
+    assert.equal((await runner.run(['echo', 'here'], { timeout: 5000 })).stdout, 'here\n');
+  });
+
   test('makes files that others may read, whatever the umask of the daemon', async (t) => {
     assert.equal((await run(t, 'umask')).stdout, '0022\n');
   });

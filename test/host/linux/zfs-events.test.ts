@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { zfsEventReader } from '../../../src/host/linux/zfs/events.ts';
+import { zfsEventLines, zfsEventReader } from '../../../src/host/linux/zfs/events.ts';
 import type { ZfsEvent } from '../../../src/host/ports/zfs.ts';
 
 function eventsIn(text: string): readonly ZfsEvent[] {
   const read = zfsEventReader();
-  return text.split('\n').flatMap((line) => read(line) ?? []);
+  return text
+    .split('\n')
+    .filter((line) => zfsEventLines.test(line))
+    .flatMap((line) => read(line) ?? []);
 }
 
 const event = (lines: Readonly<Record<string, string>>) =>

@@ -3,6 +3,9 @@ import type { ZfsEvent, ZfsSubject } from '../../ports/zfs.ts';
 /** The program that prints every event of every pool, past events first. */
 export const zfsEvents = ['zpool', 'events', '-f', '-H', '-v'] as const;
 
+/** The lines that the reader needs: an event of an error has forty. */
+export const zfsEventLines = /^\s*$|^\s+(?:class|pool|history_dsname|history_internal_name|time) = /;
+
 /** Changes of a dataset that its descendants inherit, or that move them. */
 const deep = new Set(['set', 'inherit', 'destroy', 'receive', 'finish receiving', 'rollback']);
 

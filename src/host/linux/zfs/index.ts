@@ -6,7 +6,7 @@ import type { Tree } from '../tree.ts';
 import { watchProgram } from '../watch.ts';
 import { linuxDatasets } from './datasets.ts';
 import { linuxDevices } from './devices.ts';
-import { zfsEventReader, zfsEvents } from './events.ts';
+import { zfsEventLines, zfsEventReader, zfsEvents } from './events.ts';
 import { linuxKeys } from './keys.ts';
 import { MountPoints } from './mount-points.ts';
 import type { PoolStates } from './pool-states.ts';
@@ -39,7 +39,7 @@ export function linuxZfs({
     ...linuxKeys(programs, mountPoints),
     ...datasets,
     ...linuxSnapshots(programs),
-    watch: (changed) => watchProgram(runner, zfsEvents, { reader: zfsEventReader, changed }),
+    watch: (changed) => watchProgram(runner, zfsEvents, { only: zfsEventLines, reader: zfsEventReader, changed }),
   };
   return explaining(zfs, explainedOrPassed);
 }
