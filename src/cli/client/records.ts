@@ -232,7 +232,7 @@ async function change(calling: Calling, resource: ResourceWords, command: Comman
   if (given.options.get('plan') === true) return plan(calling, command.method, path, hasBody ? body : undefined);
   if (command.verb === 'set' && !hasBody)
     throw usage(`Expected at least one field to set. They are: holdfast explain ${resource.name}`);
-  if (command.isFinal === true) await confirmFinal(calling, command, name ?? resource.name);
+  if (command.isFinal === true) await confirmFinal(calling, command, name ?? subjectOf(command, body) ?? resource.name);
   const within = given.options.get('confirm-within');
   const separator = path.includes('?') ? '&' : '?';
   const answer = await appliance.send(
@@ -352,6 +352,12 @@ export async function plan(
   else if (steps.length === 0) terminal.out('Nothing on the machine would change.\n');
   else terminal.out(`The command would:\n${steps.map((step) => `  ${String(step)}\n`).join('')}`);
   return steps.length === 0 ? exits.done : exits.differences;
+}
+
+/** What a command without a record is about: its first argument, such as the machine of `fence node`. */
+function subjectOf({ arguments: [first], onRecord }: CommandWords, body: unknown): string | undefined {
+  const value = first !== undefined && !onRecord && isObject(body) ? body[first] : undefined;
+  return typeof value === 'string' ? value : undefined;
 }
 
 async function confirmFinal({ terminal, given }: Calling, { verb, title }: CommandWords, name: string): Promise<void> {

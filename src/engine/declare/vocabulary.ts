@@ -276,6 +276,8 @@ const elsewhere: ReadonlySet<string> = new Set([
   ...['exportFile', 'diffFile', 'applyFile', 'migrateConfig'],
   ...['proposeAdoption', 'listResources', 'findAnything', 'previewSchedule'],
 ]);
+/** Operations that end what cannot be had back. */
+const finalOperations: ReadonlySet<string> = new Set(['fenceNode']);
 const ownVerbs: Readonly<Record<string, string>> = { get: 'show', update: 'set', remove: 'delete' };
 const singular: Readonly<Record<string, string>> = { people: 'person', daemon: 'daemon' };
 
@@ -311,6 +313,7 @@ function ownWords(operations: readonly Operation[]): readonly ResourceWords[] {
             fields: [...body, ...query],
             arguments: [...body, ...query].filter(({ required }) => required).map(({ wire }) => wire),
             query: query.map(({ wire }) => wire),
+            ...(finalOperations.has(operation.name) ? { isFinal: true } : {}),
           },
         ],
       };
