@@ -7,6 +7,7 @@ import { binSettingsOf } from './areas/bin/bin-entry.ts';
 import { keepInBin } from './areas/bin/keeping.ts';
 import { Notifier } from './areas/channels/notifier.ts';
 import { pairProblems } from './areas/cluster/pair-problems.ts';
+import { clusterSettingsOf } from './areas/cluster/settings.ts';
 import { domainRule, sambaDomainRule } from './areas/directoryservice/domain-rule.ts';
 import { Recorder } from './areas/history/recorder.ts';
 import { surroundingsOf } from './areas/history/surroundings.ts';
@@ -42,6 +43,7 @@ import type { Subsystem } from './engine/declare/subsystem.ts';
 import { type Engine, type Log, openEngine } from './engine/engine.ts';
 import type { Switch } from './engine/pair/last-switch.ts';
 import type { OwnPair } from './engine/pair/pair.ts';
+import type { Shared } from './engine/pair/shared.ts';
 import { PairWatch } from './engine/pair/watch.ts';
 import { Passwords, shortestPassword } from './engine/passwords.ts';
 import { EventLoop } from './engine/upkeep/event-loop.ts';
@@ -60,6 +62,7 @@ import type { AuditLog } from './store/audit-log.ts';
 import { backupFilesOf } from './store/backup-files.ts';
 import { HistoryFile } from './store/history-file.ts';
 import { PoolBackups } from './store/pool-backups.ts';
+import { Seal } from './store/seal.ts';
 import type { Store } from './store/store.ts';
 import { clusterSubsystem } from './subsystems/cluster/subsystem.ts';
 import { accesses, subsystems } from './subsystems/index.ts';
@@ -110,6 +113,8 @@ export interface AppParts {
   readonly patience?: number;
   /** The pair whose pool has the configuration. */
   readonly pair?: OwnPair | undefined;
+  /** The key of the seal of a pair. */
+  readonly pairKey?: Buffer;
   /** How the pool of the pair came to this machine. */
   readonly lastSwitch?: () => Switch | undefined;
 }
@@ -167,10 +172,16 @@ export async function openApp(parts: AppParts): Promise<App> {
   const eventLoop = new EventLoop({ now, log, limit: parts.longestTurn });
   // The daemon's process has the time zone of a real machine, but not that of a virtual one.
   const zone = () => (host.kind === 'virtual' ? engine.world.view.only(systemSettings).stg_timezone : machineZone());
-  const { pair } = parts;
+  const { pair, pairKey } = parts;
+  if (pair !== undefined && pairKey === undefined) throw new TypeError('a pair has a key');
   const pairRules = pair === undefined ? [] : [poolStays(pair)];
   const wanted = parts.subsystems ?? [...(pair === undefined ? [] : [clusterSubsystem(pair)]), ...subsystems];
-  const pairWatch = pair && new PairWatch({ host, pair, version, log });
+  const pairWatch =
+    pair &&
+    new PairWatch({
+      ...{ host, pair, version, log, now },
+      ...(pairKey && { seal: new Seal(pairKey), shares: () => shared() }),
+    });
   const engine: Engine = openEngine({
     problems: [
       () => loginProblems(budget.attack),
@@ -255,6 +266,14 @@ export async function openApp(parts: AppParts): Promise<App> {
           : administrator(record);
     const factor = account?.id === undefined ? undefined : secondFactors.factorOf(account.id);
     return account && (factor === undefined ? account : { ...account, factor });
+  };
+  /** What the machine without the pool has to know. It begins no sessions, so that it cannot ask for a second factor. */
+  const shared = (): Shared => {
+    const record = root();
+    const isAdmitted = record !== undefined && !record.bsdusr_locked && secondFactors.factorOf(record.id) === undefined;
+    const administrator = isAdmitted ? { name: record.bsdusr_username, hash: record.bsdusr_unixhash } : undefined;
+    const { name, address } = clusterSettingsOf(engine.world.view);
+    return { administrator, name, address, last: parts.lastSwitch?.() };
   };
   const ofAdministrator = new WeakSet<Socket>();
   const sessions = new Sessions(accountOf, now);
@@ -358,6 +377,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       secondFactors,
       audit,
       cluster: pair &&
+        pairKey &&
         pairWatch && {
           pair,
           get condition() {

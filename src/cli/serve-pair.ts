@@ -1,5 +1,6 @@
 /** The daemon on a machine of a pair: it serves the appliance while it has the pool, and otherwise says who has it. */
 
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { holds, release, take } from '../engine/pair/hold.ts';
 import { type Release, readRelease, switchOf } from '../engine/pair/last-switch.ts';
@@ -8,8 +9,9 @@ import { PairWatch } from '../engine/pair/watch.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { messageOf } from '../lib/text.ts';
 import { removeFile, replaceDurably } from '../store/marks.ts';
+import { Seal } from '../store/seal.ts';
 import { listenLocally, pairSocket } from './local-socket.ts';
-import { parsed, releaseFile, stateOnPool, switchFile } from './pair-files.ts';
+import { pairKeyFile, parsed, releaseFile, stateOnPool, switchFile } from './pair-files.ts';
 import { notifySystemd } from './sd-notify.ts';
 import { type Daemon, failStart, openHost, type Serving, serveAppliance } from './serve.ts';
 import { openStandby, type Standby } from './standby.ts';
@@ -145,11 +147,14 @@ class MachineOfPair {
   }
 
   async #wait(): Promise<void> {
-    const { settings, signals, notifier, output, version } = this.#daemon;
-    this.#standby = await openStandby(settings, this.#pair, this.#host.lease);
+    const { settings, signals, notifier, output, version, now } = this.#daemon;
+    const { log } = output;
     // The machine with the pool reports what this one lacks.
-    this.#watch = new PairWatch({ host: this.#host, pair: this.#pair, version, log: output.log });
-    this.#watch.begin();
+    const seal = new Seal(readFileSync(pairKeyFile(settings.state)));
+    const watch = new PairWatch({ host: this.#host, pair: this.#pair, version, log, now, seal });
+    this.#standby = await openStandby({ settings, pair: this.#pair, lease: this.#host.lease, watch, log, now });
+    this.#watch = watch;
+    watch.begin();
     signals.started({
       stop: async () => {
         await notifySystemd('STOPPING=1');

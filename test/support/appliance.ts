@@ -119,7 +119,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     ...(options.longestTurn !== undefined && { longestTurn: options.longestTurn }),
     ...(options.unverifiedMail && { unverifiedMail: options.unverifiedMail }),
     ...(options.limits && { limits: options.limits }),
-    ...(options.pair && { pair: options.pair }),
+    ...(options.pair && { pair: options.pair, pairKey: Buffer.alloc(32, 7) }),
   });
   await app.server.listen({ host: '127.0.0.1', port: options.port ?? 0, backlog });
   const address = app.server.server.address();

@@ -18,11 +18,12 @@ import { own } from '../../engine/plan/steps.ts';
 import type { ClusterControl } from '../../engine/services.ts';
 import { type FenceDevice, fenceDevice, fenceFields } from '../cluster/fence-device.ts';
 import { clusterFields, clusterSettings, clusterSettingsOf } from '../cluster/settings.ts';
+import { refuseMove, shownCluster } from '../cluster/shown.ts';
 import { optionals, sentOf } from './rights.ts';
 
 const answer = objectOf('Cluster', {
   pool: orNull(stringOf('The volume that the pair serves; null on a machine that stands alone.')),
-  self: orNull(stringOf('Name of this machine, which has the pool.')),
+  self: orNull(stringOf('Name of the machine that answers.')),
   holder: orNull(stringOf('Name of the machine that has the lease; null while the cluster does not answer.')),
   has_quorum: flagOf('Whether the machines that see each other may decide.'),
   maintenance: flagOf('Whether the cluster does nothing, whatever happens.'),
@@ -247,67 +248,10 @@ function refuseOwn(control: ClusterControl, name: string): void {
     throw invalid({ node: [`${name} has the pool. Move it to the other machine first: POST cluster/switch.`] });
 }
 
-/** What would fail, or end the service without beginning it elsewhere. */
-function refuseMove({ pair, condition: { state } }: ClusterControl, to: string): void {
-  if (!Object.hasOwn(pair.nodes, to))
-    throw invalid({ to: [`Expected ${Object.keys(pair.nodes).join(' or ')}, got "${to}".`] });
-  if (to === pair.self) throw invalid({ to: [`${to} has the pool already.`] });
-  if (state?.isMaintained === true)
-    throw refused('The cluster is in maintenance. End it first: POST cluster/maintenance with {"enabled": false}.');
-  if (state?.nodes.find(({ name }) => name === to)?.state !== 'online')
-    throw refused(`${to} is not seen by the cluster, so it cannot take the pool. Start it first.`);
-}
-
 const shownDevice = ({ id, node: of, agent, options, outlet }: FenceDevice) => ({
   ...{ id, node: of, agent, options, outlet },
 });
 
-const timeText = (time: number | undefined) => (time === undefined ? null : new Date(time).toISOString());
-
 function shown({ operations, cluster: control }: Call) {
-  const { name, address } = clusterSettingsOf(operations.world.view);
-  if (control === undefined)
-    return {
-      ...{ pool: null, self: null, holder: null, has_quorum: false, maintenance: false, name, address },
-      ...{ nodes: [], last_switch: null },
-    };
-  const {
-    pair: { pool, self, nodes },
-    condition: { state, fencing },
-  } = control;
-  const last = control.lastSwitch();
-  const names = [...new Set([...Object.keys(nodes), ...(state?.nodes ?? []).map((one) => one.name)])];
-  return {
-    pool,
-    self,
-    holder: state?.holder ?? null,
-    has_quorum: state?.hasQuorum ?? false,
-    maintenance: state?.isMaintained ?? false,
-    name,
-    address,
-    nodes: names.map((one) => {
-      const of = fencing.find((entry) => entry.node === one);
-      return {
-        name: one,
-        url: nodes[one] ?? null,
-        state: state?.nodes.find((entry) => entry.name === one)?.state ?? 'unknown',
-        version: of?.about?.version ?? null,
-        host_id: of?.about?.hostId ?? null,
-        fence_devices: of?.devices ?? [],
-        last_fenced: timeText(of?.lastEnded),
-        fence_failed: of?.hasFailed ?? false,
-      };
-    }),
-    last_switch:
-      last === undefined
-        ? null
-        : {
-            from: last.from ?? null,
-            to: last.to,
-            began: new Date(last.began).toISOString(),
-            served: new Date(last.served).toISOString(),
-            seconds: Math.round((last.served - last.began) / 100) / 10,
-            steps: last.steps,
-          },
-  };
+  return shownCluster(control, clusterSettingsOf(operations.world.view));
 }

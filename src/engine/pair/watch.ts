@@ -4,6 +4,7 @@ import { messageOf } from '../../lib/text.ts';
 import type { Log } from '../declare/log.ts';
 import { hostIdOf } from './host-id.ts';
 import type { OwnPair } from './pair.ts';
+import { openShared, type PairSeal, type Published, type Shared, sealShared } from './shared.ts';
 
 /** What is known of a pair, at the last look. */
 export interface PairCondition {
@@ -19,6 +20,11 @@ interface WatchParts {
   readonly pair: OwnPair;
   readonly version: string;
   readonly log: Log;
+  readonly now: () => number;
+  /** Encrypts what the machines share; undefined where nothing is shared. */
+  readonly seal?: PairSeal | undefined;
+  /** On the machine with the pool: what the other one has to know of the configuration. */
+  readonly shares?: () => Shared;
 }
 
 /** Milliseconds between looks: a machine that joins or is lost changes nothing that could be watched. */
@@ -34,6 +40,7 @@ export class PairWatch {
   #condition: PairCondition = notSeen;
   #hasLooked = false;
   #published = '';
+  #shared: { readonly content: string; readonly published: Published } | undefined;
   #missing: readonly string[] = [];
   #searchedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
@@ -51,6 +58,11 @@ export class PairWatch {
   /** Undefined until the first look has ended. */
   get known(): PairCondition | undefined {
     return this.#hasLooked ? this.#condition : undefined;
+  }
+
+  /** What the machine with the pool has published of the configuration; undefined if that is not known. */
+  get shared(): Published | undefined {
+    return this.#newest(this.#condition.fencing)?.published;
   }
 
   begin(): void {
@@ -77,8 +89,9 @@ export class PairWatch {
   async #look(): Promise<void> {
     const { host, log } = this.#parts;
     try {
-      await this.#publish();
-      const [state, fencing] = [await host.lease.look(), await host.lease.fencing()];
+      const state = await host.lease.look();
+      let fencing = await host.lease.fencing();
+      if (await this.#publish(fencing)) fencing = await host.lease.fencing();
       this.#condition = Object.freeze({ state, fencing, isGuarded: await this.#isGuarded() });
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
@@ -93,13 +106,45 @@ export class PairWatch {
     return (await host.zfs.pools()).some(({ guid }) => guid === pair.guid) ? host.zfs.isGuarded(pair.pool) : undefined;
   }
 
-  async #publish(): Promise<void> {
+  /** Returns whether anything is new. */
+  async #publish(fencing: readonly Fencing[]): Promise<boolean> {
     const { host, version } = this.#parts;
-    const about: AboutNode = { version, hostId: await hostIdOf(host), missingDisks: await this.#missingDisks() };
+    const [hostId, missingDisks, shared] = [await hostIdOf(host), await this.#missingDisks(), this.#toShare(fencing)];
+    const about: AboutNode = { version, hostId, missingDisks, ...(shared !== undefined && { shared }) };
     const text = JSON.stringify(about);
-    if (text === this.#published) return;
+    if (text === this.#published) return false;
     await host.lease.publish(about);
     this.#published = text;
+    return true;
+  }
+
+  /** The machine without the pool keeps what was published last, so that it knows it while no machine has the pool. */
+  #toShare(fencing: readonly Fencing[]): string | undefined {
+    const { seal, shares, now } = this.#parts;
+    const newest = this.#newest(fencing);
+    if (seal === undefined || shares === undefined) return newest?.sealed;
+    const shared = shares();
+    const content = JSON.stringify(shared);
+    if (this.#shared?.content !== content) {
+      // Above the last number also if that was made by a machine whose clock is ahead.
+      const number = Math.max(now(), (newest?.published.number ?? 0) + 1);
+      this.#shared = { content, published: { number, ...shared } };
+    }
+    return sealShared(seal, this.#shared.published);
+  }
+
+  #newest(fencing: readonly Fencing[]): { readonly sealed: string; readonly published: Published } | undefined {
+    const { seal } = this.#parts;
+    return fencing
+      .flatMap(({ about }) => {
+        const sealed = about?.shared;
+        const published = seal && sealed !== undefined ? openShared(seal, sealed) : undefined;
+        return sealed === undefined || published === undefined ? [] : [{ sealed, published }];
+      })
+      .reduce<{ readonly sealed: string; readonly published: Published } | undefined>(
+        (best, one) => (best !== undefined && best.published.number >= one.published.number ? best : one),
+        undefined,
+      );
   }
 
   /** The disks of the pool that this machine does not reach. On the holder, the volume itself tells that. */

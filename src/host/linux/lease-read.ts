@@ -96,9 +96,12 @@ export function readNodeAttributes(xml: string): ReadonlyMap<string, ReadonlyMap
 
 /** What a machine has published of itself; undefined if the text is nothing of that kind. */
 export function readAbout(text: string): AboutNode | undefined {
-  const { version, hostId, missingDisks } = objectIn(text) ?? {};
+  const { version, hostId, missingDisks, shared } = objectIn(text) ?? {};
   if (typeof version !== 'string' || typeof hostId !== 'string' || !Array.isArray(missingDisks)) return undefined;
-  return Object.freeze({ version, hostId, missingDisks: Object.freeze(missingDisks.map(String)) });
+  return Object.freeze({
+    ...{ version, hostId, missingDisks: Object.freeze(missingDisks.map(String)) },
+    ...(typeof shared === 'string' && { shared }),
+  });
 }
 
 /** The attributes of each element of this name. Pacemaker writes each of them in double quotes. */

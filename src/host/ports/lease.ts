@@ -66,6 +66,8 @@ export interface AboutNode {
   readonly hostId: string;
   /** The disks of the pool that it does not reach. */
   readonly missingDisks: readonly string[];
+  /** What it knows of the configuration on the pool, encrypted: see `engine/pair/shared`. */
+  readonly shared?: string | undefined;
 }
 
 export interface Fencing {

@@ -47,6 +47,7 @@ const isAbout: Guard<AboutNode> = shapeOf<AboutNode>({
   version: isText,
   hostId: isText,
   missingDisks: listOf(isText),
+  shared: optional(isText),
 });
 
 const isPlug: Guard<Plug> = shapeOf<Plug>({
