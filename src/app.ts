@@ -41,6 +41,7 @@ import type { Profile, Resource } from './engine/declare/resource.ts';
 import { machineZone } from './engine/declare/schedule.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
 import { type Engine, type Log, openEngine } from './engine/engine.ts';
+import { Joining } from './engine/pair/joining.ts';
 import type { Switch } from './engine/pair/last-switch.ts';
 import type { OwnPair } from './engine/pair/pair.ts';
 import type { Shared } from './engine/pair/shared.ts';
@@ -113,7 +114,7 @@ export interface AppParts {
   readonly patience?: number;
   /** The pair whose pool has the configuration. */
   readonly pair?: OwnPair | undefined;
-  /** The key of the seal of a pair. */
+  /** The key of the seal of a pair, which its other machine gets when it joins. */
   readonly pairKey?: Buffer;
   /** How the pool of the pair came to this machine. */
   readonly lastSwitch?: () => Switch | undefined;
@@ -388,6 +389,11 @@ export async function openApp(parts: AppParts): Promise<App> {
           move: (node) => host.lease.move(node),
           maintain: (isMaintained) => host.lease.maintain(isMaintained),
           fence: (node) => host.lease.fence(node),
+          joining: new Joining({
+            ...{ host, pair, now, key: pairKey },
+            expect: (credential) => authenticator.expectJoin(credential),
+            sealWith: (key) => new Seal(key),
+          }),
         },
       daemon: { version, eventLoop: () => eventLoop.report },
     },

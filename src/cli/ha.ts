@@ -13,8 +13,10 @@ import {
   isPackagedConf,
 } from '../engine/pair/corosync-conf.ts';
 import { hostIdFile, hostIdOf } from '../engine/pair/host-id.ts';
+import { joinFileOf } from '../engine/pair/joining.ts';
 import { isBaseUrl, isNodeName, type Pair, readPair } from '../engine/pair/pair.ts';
 import type { Host } from '../host/ports/index.ts';
+import type { LeaseState } from '../host/ports/lease.ts';
 import { stateDataset } from '../host/ports/zfs.ts';
 import { isObject } from '../lib/json.ts';
 import { sentenceList } from '../lib/text.ts';
@@ -26,6 +28,7 @@ import { mustBeUnused, StoreError } from '../store/open.ts';
 import { recoveryKeyName } from '../store/pool-backups.ts';
 import { ask, pairSocket } from './local-socket.ts';
 import { nodeFolder, pairFile, pairKeyFile, pairOf, parsed, stateOnPool } from './pair-files.ts';
+import { fetchJoinFile } from './pair-join.ts';
 import { openHost } from './serve.ts';
 import { type Settings, SettingsError } from './settings.ts';
 
@@ -36,8 +39,8 @@ export interface Forming {
   readonly pool: string;
   /** `NAME=URL` of each machine. */
   readonly nodes: readonly string[];
-  /** The file for the other machine. */
-  readonly to: string;
+  /** A file for the other machine, which otherwise joins by a token. */
+  readonly to: string | undefined;
   /** Paths of the resources of which each machine has records of its own. */
   readonly ofNode: readonly string[];
   readonly say: Say;
@@ -69,39 +72,44 @@ export async function formPair({ settings, pool, nodes, to, ofNode, say }: Formi
     const key = readFileSync(keyFile(state));
     replaceDurably(pairKeyFile(state), key);
     const whole = { ...pair, ...(clusterKey && { links }) };
-    replaceDurably(
-      to,
-      `${JSON.stringify({
-        ...whole,
-        key: key.toString('base64'),
-        hostId: await hostIdOf(host),
-        ...(clusterKey && { clusterKey: clusterKey.toString('base64') }),
-      })}\n`,
-    );
+    if (to !== undefined) replaceDurably(to, `${JSON.stringify(await joinFileOf(host, whole, key))}\n`);
     // From here on the daemon of this machine uses the configuration on the pool.
     replaceDurably(pairFile(state), `${JSON.stringify({ ...whole, self })}\n`);
     const aside = setAside(state);
     say(`The configuration is on ${pool}. The files that it was in are in ${aside}.`);
+    if (to === undefined) {
+      say('Start the service here, and make a token for the other machine: holdfast create cluster-token');
+      say('On the other machine, stop the service and run: holdfast ha join');
+      return;
+    }
     say(`Start the service here. On the other machine, stop it and run: holdfast ha join ${basename(to)}`);
     say(`${to} has the key of all secrets: copy it to the other machine only, and remove it then.`);
   });
 }
 
+/** What the other machine has handed out: a file of `holdfast ha form`, or a token that is read when it is needed. */
+export type Invitation = { readonly file: string } | { readonly token: () => Promise<string> };
+
 /** Makes this machine the other one of a pair. With `discards`, its own configuration is moved aside. */
-export async function joinPair(settings: Settings, file: string, discards: boolean, say: Say): Promise<void> {
+export async function joinPair(settings: Settings, from: Invitation, discards: boolean, say: Say): Promise<void> {
   const { state } = settings;
   refusePair(state);
   mustBeUnused(state);
-  const value = parsed(file);
-  const pair = readPair(value);
-  const key = Buffer.from(isObject(value) ? String(value['key']) : '', 'base64');
-  if (pair === undefined || key.length !== 32)
-    throw new StoreError(`${file} is not a file that "holdfast ha form" has written.`);
   if (existsSync(databaseFile(state)) && !discards)
     throw new StoreError(
       `${databaseFile(state)} exists: this machine has a configuration of its own, which it would lose. With --discard it is moved aside.`,
     );
   await withHost(settings, async (host) => {
+    const value =
+      'file' in from ? parsed(from.file) : await fetchJoinFile(await from.token(), await nameOfMachine(host));
+    const pair = readPair(value);
+    const key = Buffer.from(isObject(value) ? String(value['key']) : '', 'base64');
+    if (pair === undefined || key.length !== 32)
+      throw new StoreError(
+        'file' in from
+          ? `${from.file} is not a file that "holdfast ha form" has written.`
+          : 'What the other machine answered is not a pair.',
+      );
     await differ(host, isObject(value) ? String(value['hostId'] ?? '') : '');
     const clusterKey = Buffer.from(isObject(value) ? String(value['clusterKey'] ?? '') : '', 'base64');
     const { self } = await enterCluster(host, pair, clusterKey);
@@ -110,7 +118,8 @@ export async function joinPair(settings: Settings, file: string, discards: boole
     // The ledger of accounts stays: it tells which of the machine's accounts are those of Holdfast.
     if (existsSync(databaseFile(state))) say(`The configuration of this machine is in ${setAside(state)}.`);
     replaceDurably(pairFile(state), `${JSON.stringify({ ...pair, self })}\n`);
-    say(`This machine is ${self} of the pair with the pool ${pair.pool}. Start the service, and remove ${file}.`);
+    const rest = 'file' in from ? `, and remove ${from.file}` : '';
+    say(`This machine is ${self} of the pair with the pool ${pair.pool}. Start the service${rest}.`);
   });
 }
 
@@ -182,7 +191,7 @@ async function enterCluster(host: Host, pair: Pair, given: Buffer | undefined): 
   const { files, lease, services } = host;
   const state = await lease.look();
   const present = (await files.read(corosyncFile)) ?? '';
-  const isForeign = state !== undefined && !isOwnConf(present) && !isPackagedConf(present);
+  const isForeign = isForeignCluster(state, present);
   if (host.kind === 'virtual' || isForeign || Object.keys(links).length === 0) {
     if (state !== undefined) return { self: amongNodes(state.self, nodes), key: undefined };
     throw new StoreError(
@@ -214,6 +223,16 @@ async function enterCluster(host: Host, pair: Pair, given: Buffer | undefined): 
     await pause(1000);
   }
   return { self, key };
+}
+
+const isForeignCluster = (state: LeaseState | undefined, conf: string) =>
+  state !== undefined && !isOwnConf(conf) && !isPackagedConf(conf);
+
+/** The name that this machine has in its cluster, or will have in one that Holdfast sets up. */
+async function nameOfMachine({ kind, files, lease, network }: Host): Promise<string> {
+  const state = await lease.look();
+  const isNamed = kind === 'virtual' || isForeignCluster(state, (await files.read(corosyncFile)) ?? '');
+  return isNamed && state !== undefined ? state.self : (await network.look()).hostname;
 }
 
 const clusterServices = ['corosync', 'pacemaker'];

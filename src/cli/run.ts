@@ -220,8 +220,11 @@ function addPair(program: Command): void {
       '--node <name=url,address...>',
       'host name and URL of each of the two machines, and the addresses by which they see each other',
     )
-    .requiredOption('--to <file>', 'file for "holdfast ha join" on the other machine; it has the key of all secrets')
-    .action(async (pool: string, options: Options & { node: readonly string[]; to: string }) => {
+    .option(
+      '--to <file>',
+      'file for "holdfast ha join" on the other machine, instead of a token; it has the key of all secrets',
+    )
+    .action(async (pool: string, options: Options & { node: readonly string[]; to?: string }) => {
       const { catalogue } = await import('../areas/index.ts');
       const { isKeptResource } = await import('../engine/engine.ts');
       const { formPair } = await import('./ha.ts');
@@ -229,11 +232,16 @@ function addPair(program: Command): void {
       await formPair({ settings: settingsOf(options), pool, nodes: options.node, to: options.to, ofNode, say });
     });
   command('join', 'make this machine the other one of a pair. The service must be stopped')
-    .argument('<file>', 'the file that "holdfast ha form" wrote')
+    .argument(
+      '[file]',
+      'the file that "holdfast ha form" wrote. Without it, a token of the machine with the pool is read from the terminal or the standard input',
+    )
     .option('--discard', 'move the configuration of this machine aside')
-    .action(async (file: string, options: Options & { discard?: boolean }) =>
-      (await import('./ha.ts')).joinPair(settingsOf(options), file, options.discard === true, say),
-    );
+    .action(async (file: string | undefined, options: Options & { discard?: boolean }) => {
+      const token = async () => (await import('./password.ts')).readPassword('Token of the other machine: ');
+      const from = file === undefined ? { token } : { file };
+      await (await import('./ha.ts')).joinPair(settingsOf(options), from, options.discard === true, say);
+    });
   for (const [order, description] of [
     ['take', 'import the pool and serve it here'],
     ['release', 'stop serving the pool and export it'],

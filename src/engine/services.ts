@@ -1,4 +1,4 @@
-import type { RequestContext } from './change/request.ts';
+import type { Credential, RequestContext } from './change/request.ts';
 import type { Act } from './declare/access.ts';
 import type { ChannelState } from './declare/channels.ts';
 import type { HistoryRow } from './declare/history.ts';
@@ -45,7 +45,7 @@ export interface Services {
   readonly secondFactors: SecondFactors;
   readonly audit: Audit;
   /** The pair that this machine is part of; undefined on a machine that stands alone. */
-  readonly cluster: ClusterControl | undefined;
+  readonly cluster: (ClusterControl & { readonly joining: ClusterJoining }) | undefined;
   /** The daemon itself. */
   readonly daemon: { readonly version: string; eventLoop(): EventLoopReport };
 }
@@ -64,6 +64,14 @@ export interface ClusterControl {
   maintain(isMaintained: boolean): Promise<void>;
   /** Ends the other machine by its fence device. */
   fence(node: string): Promise<void>;
+}
+
+/** How the other machine gets what it needs for a pair. */
+export interface ClusterJoining {
+  /** Issues a token that is accepted once. The other machine uses it at this base URL. */
+  issueToken(url: string, fingerprint: string | undefined): { readonly token: string; readonly until: string };
+  /** What the other machine needs, encrypted with the key of the token; undefined if the token is none of this pair. */
+  admit(credential: Credential | undefined): Promise<string | undefined>;
 }
 
 /** The bin, as the requests use it that remove something. */

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Principal } from '../engine/change/request.ts';
@@ -97,8 +97,9 @@ export class Authenticator {
   readonly #budget: LoginBudget;
   readonly #refused: RefusedLogins;
 
-  /** Digests of the issued tokens, with their expiry times. */
-  readonly #tokens = new Map<string, number>();
+  /** The issued tokens that were not used yet. */
+  #tokens: readonly IssuedToken[] = [];
+  #lastToken = 0;
   readonly #now: () => number;
   readonly #keys: Keys | undefined;
   readonly #sessions: SessionBook | undefined;
@@ -131,9 +132,27 @@ export class Authenticator {
    */
   issueToken(): { readonly token: string; readonly until: string } {
     const token = randomBytes(24).toString('base64url');
-    const until = this.#now() + tokenLife;
-    this.#tokens.set(hash('sha256', this.#key + token), until);
-    return { token, until: new Date(until).toISOString() };
+    return { token, until: this.#expect(token, 'replication').until };
+  }
+
+  /**
+   * Accepts a credential by which another machine can join the pair of this one, once and within ten minutes. `id` is
+   * that of the credential of the request.
+   */
+  expectJoin(credential: string): { readonly id: string; readonly until: string } {
+    return this.#expect(credential, 'cluster');
+  }
+
+  #expect(token: string, use: TokenUse): { readonly id: string; readonly until: string } {
+    this.#lastToken += 1;
+    const [id, until] = [String(this.#lastToken), this.#now() + tokenLife];
+    const unused = this.#tokens.filter((one) => one.until > this.#now());
+    this.#tokens = [...unused, { id, use, until, digest: this.#digestOf(token) }].slice(-mostTokens);
+    return { id, until: new Date(until).toISOString() };
+  }
+
+  #digestOf(token: string): Buffer {
+    return hash('sha256', this.#key + token, 'buffer');
   }
 
   /**
@@ -225,19 +244,31 @@ export class Authenticator {
     return found === undefined ? wrongCredential : { retryAfter: undefined, message: found };
   }
 
-  /** Admits a token instead of a password. Any request with the token uses it up, also one that is refused. */
+  /**
+   * Admits a token instead of a password. Any request with the token uses it up, also one that is refused. A wrong one
+   * counts as a guess of the address.
+   */
   #admitToken(token: string, { method, url = '', socket }: IncomingMessage): Principal | Refusal {
-    const digest = hash('sha256', this.#key + token);
-    const until = this.#tokens.get(digest) ?? 0;
-    this.#tokens.delete(digest);
-    const isPairing = method === 'POST' && pathOf(url) === tokenPath;
-    if (until > this.#now() && isPairing) return replicationToken;
-    this.#refused.note({
-      address: clientConnection(socket).remote,
-      account: 'replication token',
-      reason: 'wrong credential',
-    });
-    return wrongCredential;
+    const path = pathOf(url);
+    const connection = clientConnection(socket);
+    const source = sourceOf(connection);
+    const account = path === tokenUses.cluster.path ? tokenUses.cluster.name : tokenUses.replication.name;
+    const login = { account, address: connection.remote, source };
+    const seconds = this.#budget.wait(source, account);
+    if (seconds > 0) {
+      this.#refuse(login, 'too many attempts');
+      return { retryAfter: seconds };
+    }
+    const digest = this.#digestOf(token);
+    // All of them are compared, each in constant time.
+    const [found] = this.#tokens.filter((one) => timingSafeEqual(one.digest, digest));
+    this.#tokens = this.#tokens.filter((one) => one !== found && one.until > this.#now());
+    this.#budget.begin(source);
+    if (found !== undefined && found.until > this.#now() && method === 'POST' && path === tokenUses[found.use].path) {
+      this.#budget.succeeded(source);
+      return found.use === 'replication' ? replicationToken : joinToken(found.id);
+    }
+    return this.#guessed(login);
   }
 
   #admitUnknown(
@@ -346,20 +377,39 @@ interface Login {
   readonly source: Source;
 }
 
+type TokenUse = 'replication' | 'cluster';
+
+interface IssuedToken {
+  readonly id: string;
+  readonly use: TokenUse;
+  readonly digest: Buffer;
+  readonly until: number;
+}
+
+/** The names that logs show, and the only path at which each kind of token is accepted. */
+const tokenUses: Readonly<Record<TokenUse, { readonly name: string; readonly path: string }>> = {
+  replication: { name: 'replication token', path: 'api/v1.0/storage/replication/pair' },
+  cluster: { name: 'cluster token', path: 'api/holdfast/v1/cluster/join' },
+};
+
 const replicationToken: Principal = Object.freeze({
-  name: 'replication token',
-  id: 'replication token',
+  name: tokenUses.replication.name,
+  id: tokenUses.replication.name,
   credential: { kind: 'token' } as const,
 });
+
+const joinToken = (id: string): Principal =>
+  Object.freeze({
+    name: tokenUses.cluster.name,
+    id: tokenUses.cluster.name,
+    credential: Object.freeze({ kind: 'token', id } as const),
+  });
 
 const wrongCredential: Refusal = Object.freeze({ retryAfter: undefined });
 
 /** Seconds in which the worker checks about as many passwords as may wait for it. */
 const busyFor = 5;
 const mostAsking = 4;
-
-/** The only path at which a token is accepted. */
-const tokenPath = 'api/v1.0/storage/replication/pair';
 
 /** Where a session begins. */
 const loginPath = 'api/holdfast/v1/sessions';
@@ -368,6 +418,8 @@ const isLogin = ({ method, url = '' }: IncomingMessage): boolean => method === '
 
 /** Validity of a token, in milliseconds. */
 const tokenLife = 10 * 60_000;
+/** Tokens that are remembered: the oldest ends when there is another. */
+const mostTokens = 100;
 
 /** Characters of a name that are kept and logged. Names of accounts are shorter. */
 const longestShown = 64;

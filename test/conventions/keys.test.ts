@@ -178,6 +178,8 @@ const ways: readonly string[] = [
   // Files from and to another machine, and the owner of every file.
   ...['POST tasks/rsync', 'PUT tasks/rsync/{key}', 'PUT storage/permission', 'POST storage/replication'],
   ...['PUT storage/replication/{key}', 'POST storage/replication/pair', 'POST holdfast/tokens'],
+  // The key of all secrets, for a machine that calls itself the other one of the pair.
+  'POST holdfast/cluster/tokens',
   // Another configuration, and everything in it.
   ...['POST holdfast/config/restore', 'POST holdfast/config/backup', 'POST system/config/factory_restore'],
   ...['POST system/debug', 'GET debug download', 'GET legacy debug download', 'POST holdfast/found/{subsystem}/take'],

@@ -24,9 +24,10 @@ const replicationToken: Principal = {
 };
 const account: Account = { hash: unix, least: 0, admit: () => root };
 
-function authenticator() {
+function authenticator({ now = Date.now } = {}) {
   const lines: RefusedLogin[] = [];
   const of = new Authenticator(passwords, (name) => (name === 'root' ? account : undefined), {
+    now,
     refused: (line) => lines.push(line),
   });
   const ask = async (
@@ -109,9 +110,40 @@ test('a pairing token is used up by any request that sends it', async () => {
   const good = token();
   assert.deepEqual(await ask(good, '198.51.100.1', pairing), replicationToken);
   assert.deepEqual(await ask(good, '198.51.100.1', pairing), wrong);
-  for (const other of [{}, { ...pairing, method: 'GET' }, { ...pairing, url: '/api/holdfast/v1/tokens' }]) {
+  for (const [index, other] of [
+    {},
+    { ...pairing, method: 'GET' },
+    { ...pairing, url: '/api/holdfast/v1/tokens' },
+    { ...pairing, url: '/api/holdfast/v1/cluster/join' },
+  ].entries()) {
     const seen = token();
-    assert.deepEqual(await ask(seen, '198.51.100.1', other), wrong, JSON.stringify(other));
-    assert.deepEqual(await ask(seen, '198.51.100.1', pairing), wrong, JSON.stringify(other));
+    const address = `203.0.113.${index}`;
+    assert.deepEqual(await ask(seen, address, other), wrong, JSON.stringify(other));
+    assert.deepEqual(await ask(seen, address, pairing), wrong, JSON.stringify(other));
   }
+});
+
+test('a token for a pair is accepted at its path alone, once and for ten minutes, and wrong ones count as guesses', async () => {
+  let now = 0;
+  const { of, ask } = authenticator({ now: () => now });
+  const joining = { method: 'POST', url: '/api/holdfast/v1/cluster/join' };
+  const { id } = of.expectJoin('first');
+  assert.deepEqual(await ask('Token first', '203.0.113.1', joining), {
+    ...{ name: 'cluster token', id: 'cluster token', credential: { kind: 'token', id } },
+  });
+  assert.deepEqual(await ask('Token first', '203.0.113.1', joining), wrong);
+  of.expectJoin('second');
+  assert.deepEqual(
+    await ask('Token second', '203.0.113.1', { ...joining, url: '/api/v1.0/storage/replication/pair/' }),
+    wrong,
+  );
+  of.expectJoin('late');
+  now += 10 * 60_000;
+  assert.deepEqual(await ask('Token late', '203.0.113.1', joining), wrong);
+  of.expectJoin('right');
+  for (let guess = 0; guess < 5; guess += 1) await ask(`Token guess${guess}`, '203.0.113.9', joining);
+  const refused = await ask('Token right', '203.0.113.9', joining);
+  assert.ok('retryAfter' in refused && refused.retryAfter !== undefined);
+  // It was not compared, so that it was not used up.
+  assert.equal('name' in (await ask('Token right', '203.0.113.2', joining)), true);
 });

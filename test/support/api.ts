@@ -18,15 +18,17 @@ export class Api {
   /** Requests fail when the signal is aborted: those to a machine without power would wait for minutes. */
   constructor(
     url: string,
-    credentials: { readonly user: string; readonly password: string } | { cookie: string },
+    credentials: { readonly user: string; readonly password: string } | { cookie: string } | { authorization: string },
     signal?: AbortSignal,
   ) {
     this.url = url;
     this.#signal = signal;
     this.#credential =
-      'cookie' in credentials
-        ? { cookie: credentials.cookie, origin: url }
-        : { authorization: `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}` };
+      'authorization' in credentials
+        ? { authorization: credentials.authorization }
+        : 'cookie' in credentials
+          ? { cookie: credentials.cookie, origin: url }
+          : { authorization: `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')}` };
   }
 
   /** The same server with the cookie of a session, as a page of the server sends it. */

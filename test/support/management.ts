@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { management } from '../../src/areas/index.ts';
 import { codeOf, fromBase32, periodOf } from '../../src/areas/people/totp.ts';
 import type { Example, Operation } from '../../src/engine/declare/operation.ts';
+import { keysOf, readJoinToken } from '../../src/engine/pair/join-token.ts';
 import { unmanagedSubsystem } from '../../src/engine/upkeep/takeover.ts';
 import { Api } from './api.ts';
 import type { Furnished } from './furnished.ts';
@@ -136,6 +137,8 @@ export const preparations: Readonly<Record<string, (world: Furnished) => Promise
   setClusterMaintenance: () => ofPair(),
   switchCluster: () => ofPair(),
   fenceNode: () => ofPair(),
+  createClusterToken: () => ofPair(),
+  joinCluster: () => withToken(),
   createFenceDevice: () => ofPair(),
   listFenceDevices: () => withFence(),
   updateFenceDevice: () => withFence(),
@@ -160,6 +163,16 @@ export const preparations: Readonly<Record<string, (world: Furnished) => Promise
 async function ofPair(): Promise<Prepared & { readonly world: Furnished }> {
   const { world } = await paired();
   return { api: world.api, world };
+}
+
+/** A token is the credential of the other machine. */
+async function withToken(): Promise<Prepared> {
+  const { world } = await ofPair();
+  const { api } = world;
+  const { token } = await api.expect(201, 'POST', `${managementRoot}/cluster/tokens`, {});
+  const issued = readJoinToken(String(token));
+  if (issued === undefined) throw new Error('it is no token');
+  return { api: new Api(api.url, { authorization: `Token ${keysOf(issued).credential}` }), world };
 }
 
 async function withFence(): Promise<Prepared> {

@@ -4749,6 +4749,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/holdfast/v1/cluster/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Issues a token by which the other machine joins the pair: holdfast ha join. It is accepted once.
+         * @description Cannot be part of a transaction. The token is no part of the configuration.
+         */
+        post: operations["createClusterToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/holdfast/v1/cluster/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Gives the other machine of the pair what it needs, encrypted. It is sent by holdfast ha join, with a token from POST cluster/tokens.
+         * @description Cannot be part of a transaction. The other machine of the pair sends it.
+         */
+        post: operations["joinCluster"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/holdfast/v1/cluster/fences": {
         parameters: {
             query?: never;
@@ -20944,7 +20984,7 @@ export interface components {
              */
             pool: string | null;
             /**
-             * @description Name of this machine, which has the pool.
+             * @description Name of the machine that answers.
              * @example example
              */
             self: string | null;
@@ -21008,6 +21048,28 @@ export interface components {
              *     }
              */
             last_switch: components["schemas"]["ClusterSwitch"] | null;
+        };
+        /** ClusterToken */
+        ClusterToken: {
+            /**
+             * @description The token. Whoever has it gets the key of all secrets until it was used or expires.
+             * @example example
+             */
+            token: string;
+            /**
+             * Format: date-time
+             * @description When it expires.
+             * @example 2026-01-31T06:00:00.000Z
+             */
+            until: string;
+        };
+        /** ClusterJoin */
+        ClusterJoin: {
+            /**
+             * @description What the other machine needs, encrypted with a key that follows from the token.
+             * @example example
+             */
+            sealed: string;
         };
         /** FenceDevice */
         FenceDevice: {
@@ -41118,6 +41180,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    createClusterToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * URL
+                     * @description Base URL by which the other machine reaches this one; without it that of the pair. With https, the certificate of this machine is expected there.
+                     * @example https://nas.example.com
+                     */
+                    url?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterToken"];
+                };
+            };
+            400: components["responses"]["RefusedProblem"];
+            401: components["responses"]["UnauthorizedProblem"];
+            403: components["responses"]["ForeignProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            429: components["responses"]["BusyProblem"];
+            503: components["responses"]["StartingProblem"];
+        };
+    };
+    joinCluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Node
+                     * @description Name of the machine.
+                     * @example example
+                     */
+                    node: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterJoin"];
                 };
             };
             400: components["responses"]["RefusedProblem"];

@@ -1,8 +1,8 @@
 import { invalid, missing, refused } from '../../engine/declare/errors.ts';
-import { flag, integer, optional, required, text } from '../../engine/declare/fields.ts';
+import { flag, integer, optional, refine, required, text } from '../../engine/declare/fields.ts';
 import { type OperationCall, operation, section } from '../../engine/declare/operation.ts';
 import { isSentOf } from '../../engine/declare/record.ts';
-import type { World } from '../../engine/declare/resource.ts';
+import type { View, World } from '../../engine/declare/resource.ts';
 import {
   choiceOf,
   flagOf,
@@ -14,11 +14,15 @@ import {
   stringOf,
   timeOf,
 } from '../../engine/declare/schema.ts';
+import { isBaseUrl } from '../../engine/pair/pair.ts';
 import { own } from '../../engine/plan/steps.ts';
 import type { ClusterControl } from '../../engine/services.ts';
+import { quote } from '../../lib/text.ts';
+import { fingerprintOf } from '../certificates/own.ts';
 import { type FenceDevice, fenceDevice, fenceFields } from '../cluster/fence-device.ts';
 import { clusterFields, clusterSettings, clusterSettingsOf } from '../cluster/settings.ts';
 import { refuseMove, shownCluster } from '../cluster/shown.ts';
+import { endpointsOf } from '../system/settings.ts';
 import { optionals, sentOf } from './rights.ts';
 
 const answer = objectOf('Cluster', {
@@ -75,6 +79,14 @@ const fenceAnswer = objectOf('FenceDevice', {
 const params = { id: integer({ description: 'Id of the device.', min: 1 }) };
 const password = text({ description: 'Password of the device, which is not shown again.', max: 256 });
 const node = required(text({ description: 'Name of the machine.', max: 64 }));
+const url = refine(
+  text({
+    description:
+      'Base URL by which the other machine reaches this one; without it that of the pair. With https, the certificate of this machine is expected there.',
+    max: 255,
+  }),
+  (value) => (isBaseUrl(value) ? undefined : `Expected a URL such as https://192.0.2.11, got ${quote(value)}.`),
+);
 
 export const cluster = section('cluster', 'A pair of machines on the same disks, of which one has the pool.', [
   operation({
@@ -160,6 +172,54 @@ export const cluster = section('cluster', 'A pair of machines on the same disks,
     },
   }),
   operation({
+    method: 'POST',
+    path: 'cluster/tokens',
+    name: 'createClusterToken',
+    alone: 'The token is no part of the configuration.',
+    title: 'Issues a token by which the other machine joins the pair: holdfast ha join. It is accepted once.',
+    body: { url: optional(url) },
+    status: 201,
+    answer: objectOf('ClusterToken', {
+      token: stringOf('The token. Whoever has it gets the key of all secrets until it was used or expires.'),
+      until: timeOf('When it expires.'),
+    }),
+    example: { body: { url: 'http://192.0.2.11:8080' } },
+    async run(call) {
+      const { joining, pair } = controlOf(call);
+      const { world } = call.operations;
+      const base = (call.body.url ?? pair.nodes[pair.self] ?? '').replace(/\/+$/, '');
+      const fingerprint = base.startsWith('https:') ? fingerprintServed(world.view) : undefined;
+      return call.operations.perform(
+        own('issue a token for the other machine', async () => joining.issueToken(base, fingerprint)),
+      );
+    },
+  }),
+  operation({
+    method: 'POST',
+    path: 'cluster/join',
+    name: 'joinCluster',
+    alone: 'The other machine of the pair sends it.',
+    title:
+      'Gives the other machine of the pair what it needs, encrypted. It is sent by holdfast ha join, with a token from POST cluster/tokens.',
+    body: { node },
+    answer: objectOf('ClusterJoin', {
+      sealed: stringOf('What the other machine needs, encrypted with a key that follows from the token.'),
+    }),
+    example: { body: { node: 'beta' } },
+    async run(call) {
+      const control = controlOf(call);
+      const { node: named } = call.body;
+      refuseUnknown(control, named);
+      if (named === control.pair.self) throw invalid({ node: [`${named} is the machine that issued the token.`] });
+      const { joining } = control;
+      const sealed = await call.operations.perform(
+        own(`give ${named} what it needs for the pair`, () => joining.admit(call.context.credential)),
+      );
+      if (sealed === undefined) throw refused('Expected a token of POST cluster/tokens as the credential.');
+      return { sealed };
+    },
+  }),
+  operation({
     method: 'GET',
     path: 'cluster/fences',
     name: 'listFenceDevices',
@@ -225,7 +285,7 @@ export const cluster = section('cluster', 'A pair of machines on the same disks,
 
 type Call = Pick<OperationCall, 'operations' | 'cluster'>;
 
-function controlOf({ cluster: control }: Pick<Call, 'cluster'>): ClusterControl {
+function controlOf({ cluster: control }: Pick<Call, 'cluster'>): NonNullable<Call['cluster']> {
   if (control === undefined)
     throw refused('This machine is not part of a pair. To make one, run: holdfast ha form (docs/pair.md).');
   return control;
@@ -240,6 +300,18 @@ function found({ view }: World, id: number): FenceDevice {
 function refuseUnknown({ pair: { nodes } }: ClusterControl, name: string): void {
   if (!Object.hasOwn(nodes, name))
     throw invalid({ node: [`Expected ${Object.keys(nodes).join(' or ')}, got "${name}".`] });
+}
+
+/** The fingerprint of the certificate that this machine shows. */
+function fingerprintServed(view: View): string {
+  const chain = endpointsOf(view).find(({ tls }) => tls !== undefined)?.tls?.chain;
+  if (chain === undefined)
+    throw invalid({
+      url: [
+        'This machine does not serve HTTPS itself, so that the other one would not know which certificate to expect. Send a URL that begins with http://: what the token gives is encrypted.',
+      ],
+    });
+  return fingerprintOf(chain);
 }
 
 function refuseOwn(control: ClusterControl, name: string): void {

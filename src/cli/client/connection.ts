@@ -40,12 +40,14 @@ export function localConnection(socketPath: string): Connection {
 export interface Remote {
   readonly address: string;
   readonly key: string;
+  /** How the key is sent; Bearer without it. */
+  readonly scheme?: 'Bearer' | 'Token';
   /** SHA-256 of the certificate, if the address begins with https. */
   readonly fingerprint?: string;
 }
 
 /** Another appliance, whose certificate was pinned when its context was added. */
-export function remoteConnection(name: string, { address, key, fingerprint }: Remote): Connection {
+export function remoteConnection(name: string, { address, key, scheme = 'Bearer', fingerprint }: Remote): Connection {
   const url = new URL(address);
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -54,7 +56,7 @@ export function remoteConnection(name: string, { address, key, fingerprint }: Re
     options: {
       host,
       port,
-      headers: { host: url.host, authorization: `Bearer ${key}` },
+      headers: { host: url.host, authorization: `${scheme} ${key}` },
     },
     ...(url.protocol === 'https:' && { pinned: fingerprint ?? '' }),
     unreachable: (why) => `The appliance ${name} does not answer on ${address} (${why}).`,

@@ -274,7 +274,7 @@ const isJsonObject = (value: unknown): value is JsonObject => isObject(value);
 const elsewhere: ReadonlySet<string> = new Set([
   ...['planRequest', 'followEvents', 'pollEvents', 'transact', 'beginSession', 'logOut', 'revertRevision', 'examine'],
   ...['exportFile', 'diffFile', 'applyFile', 'migrateConfig'],
-  ...['proposeAdoption', 'listResources', 'findAnything', 'previewSchedule'],
+  ...['proposeAdoption', 'listResources', 'findAnything', 'previewSchedule', 'joinCluster'],
 ]);
 /** Operations that end what cannot be had back. */
 const finalOperations: ReadonlySet<string> = new Set(['fenceNode']);

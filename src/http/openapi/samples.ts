@@ -19,6 +19,7 @@ const usual: readonly Json[] = [
   'nas.example.com',
   'ldap://ldap.example.com',
   'https://example.com/debian.tar.xz',
+  'https://nas.example.com',
   'admin@example.com',
   'dc=example,dc=com',
   'iqn.2026-01.com.example',
