@@ -81,6 +81,8 @@ function addressed(t: TestContext) {
     join(bin, 'ip'),
     `#!/bin/sh
 case "$*" in
+  '-6 '*'show to 2001:db8::10/128') [ ! -e ${own} ] || echo '2: eth0 inet6 2001:db8::10/64 scope global eth0' ;;
+  '-6 '*'show to 2001:db8::10/64 scope global') echo '2: eth0 inet6 2001:db8::11/64 scope global eth0' ;;
   *'show to 192.0.2.10/32') [ ! -e ${own} ] || echo '2: eth0 inet 192.0.2.10/24 scope global eth0' ;;
   *'show to 192.0.2.10/24 scope global') echo '2: eth0 inet 192.0.2.11/24 scope global eth0' ;;
   *'address add'*|'address add'*) echo "$*" >>${log}; : >${own} ;;
@@ -106,6 +108,14 @@ test('the address is on the interface of its network, once, and goes again', (t)
   assert.deepEqual([run('start'), run('start'), run('monitor')], [0, 0, 0]);
   assert.deepEqual([run('stop'), run('stop'), run('monitor')], [0, 0, 7]);
   assert.deepEqual(calls(), ['address add 192.0.2.10/24 dev eth0', 'address del 192.0.2.10/24 dev eth0']);
+});
+
+test('so is an IPv6 address, which is there at once', (t) => {
+  const { run, calls } = addressed(t);
+  const of = (action: string) => run(action, '2001:db8::10/64');
+  assert.deepEqual([of('monitor'), of('start'), of('start'), of('monitor')], [7, 0, 0, 0]);
+  assert.deepEqual([of('stop'), of('monitor')], [0, 7]);
+  assert.deepEqual(calls(), ['address add 2001:db8::10/64 dev eth0 nodad', 'address del 2001:db8::10/64 dev eth0']);
 });
 
 test('an address without an interface of its network fails, and so does none', (t) => {

@@ -41056,7 +41056,7 @@ export interface operations {
                     name?: string;
                     /**
                      * Address
-                     * @description The IPv4 address that moves with the pool, with its prefix length, such as 192.0.2.10/24; empty without one.
+                     * @description The address that moves with the pool, with its prefix length, such as 192.0.2.10/24 or 2001:db8::10/64; empty without one.
                      * @example 192.0.2.0/24
                      */
                     address?: string;

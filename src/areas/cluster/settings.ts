@@ -1,7 +1,7 @@
 import { refine, text } from '../../engine/declare/fields.ts';
 import { collection, type View } from '../../engine/declare/resource.ts';
 import { isNodeName } from '../../engine/pair/pair.ts';
-import { parseNetwork } from '../../lib/ip.ts';
+import { isLinkLocal, parseNetwork } from '../../lib/ip.ts';
 import { quote } from '../../lib/text.ts';
 
 export const clusterFields = {
@@ -15,13 +15,16 @@ export const clusterFields = {
   address: refine(
     text({
       description:
-        'The IPv4 address that moves with the pool, with its prefix length, such as 192.0.2.10/24; empty without one.',
-      max: 18,
+        'The address that moves with the pool, with its prefix length, such as 192.0.2.10/24 or 2001:db8::10/64; empty without one.',
+      max: 49,
     }),
-    (value) =>
-      value === '' || parseNetwork(value)?.family === 4
+    (value) => {
+      if (value === '') return undefined;
+      const network = parseNetwork(value);
+      return network !== undefined && !isLinkLocal(network)
         ? undefined
-        : `Expected an IPv4 address with a prefix length, such as 192.0.2.10/24, got ${quote(value)}.`,
+        : `Expected an address with a prefix length, such as 192.0.2.10/24 or 2001:db8::10/64, got ${quote(value)}.`;
+    },
   ),
 } as const;
 
