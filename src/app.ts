@@ -273,8 +273,9 @@ export async function openApp(parts: AppParts): Promise<App> {
     const record = root();
     const isAdmitted = record !== undefined && !record.bsdusr_locked && secondFactors.factorOf(record.id) === undefined;
     const administrator = isAdmitted ? { name: record.bsdusr_username, hash: record.bsdusr_unixhash } : undefined;
-    const { name, address } = clusterSettingsOf(engine.world.view);
-    return { administrator, name, address, last: parts.lastSwitch?.() };
+    const { view } = engine.world;
+    const { name, address } = clusterSettingsOf(view);
+    return { administrator, name, address, last: parts.lastSwitch?.(), endpoints: endpointsOf(view) };
   };
   const ofAdministrator = new WeakSet<Socket>();
   const sessions = new Sessions(accountOf, now);

@@ -151,8 +151,9 @@ class MachineOfPair {
     const { log } = output;
     // The machine with the pool reports what this one lacks.
     const seal = new Seal(readFileSync(pairKeyFile(settings.state)));
-    const watch = new PairWatch({ host: this.#host, pair: this.#pair, version, log, now, seal });
-    this.#standby = await openStandby({ settings, pair: this.#pair, lease: this.#host.lease, watch, log, now });
+    const looked = () => this.#standby?.openEndpoints();
+    const watch = new PairWatch({ host: this.#host, pair: this.#pair, version, log, now, seal, looked });
+    this.#standby = await openStandby({ settings, pair: this.#pair, host: this.#host, watch, log, now });
     this.#watch = watch;
     watch.begin();
     signals.started({

@@ -7,6 +7,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { refuseMove, shownCluster } from '../areas/cluster/shown.ts';
 import type { Principal } from '../engine/change/request.ts';
 import { Fault } from '../engine/declare/errors.ts';
@@ -14,9 +15,9 @@ import type { OwnPair } from '../engine/pair/pair.ts';
 import type { PairWatch } from '../engine/pair/watch.ts';
 import { Passwords } from '../engine/passwords.ts';
 import type { ClusterControl } from '../engine/services.ts';
-import { HostError } from '../host/ports/index.ts';
-import type { Lease, LeaseState } from '../host/ports/lease.ts';
-import { backlog } from '../host/ports/web.ts';
+import { type Host, HostError } from '../host/ports/index.ts';
+import type { LeaseState } from '../host/ports/lease.ts';
+import { backlog, type Endpoint } from '../host/ports/web.ts';
 import { type Account, Authenticator, type Refusal } from '../http/authenticator.ts';
 import { clientConnection } from '../http/client-connection.ts';
 import { crossSiteProblem } from '../http/origin.ts';
@@ -28,13 +29,15 @@ import type { Settings } from './settings.ts';
 
 export interface Standby {
   readonly server: Server;
+  /** Opens the endpoints that the machine with the pool has published. */
+  openEndpoints(): void;
   close(): Promise<void>;
 }
 
 interface StandbyParts {
   readonly settings: Pick<Settings, 'host' | 'state' | 'listen' | 'names'>;
   readonly pair: OwnPair;
-  readonly lease: Lease;
+  readonly host: Pick<Host, 'lease' | 'web'>;
   readonly watch: Pick<PairWatch, 'condition' | 'known' | 'shared' | 'look'>;
   readonly log: DaemonLog['log'];
   readonly now: () => number;
@@ -45,7 +48,14 @@ const root = '/api/holdfast/v1/cluster';
 const longestBody = 4096;
 
 export async function openStandby(parts: StandbyParts): Promise<Standby> {
-  const { settings, pair, lease, watch, log, now } = parts;
+  const {
+    settings,
+    pair,
+    host: { lease, web },
+    watch,
+    log,
+    now,
+  } = parts;
   const { listen } = settings;
   let state: LeaseState | undefined;
   const look = async () => {
@@ -110,7 +120,10 @@ export async function openStandby(parts: StandbyParts): Promise<Standby> {
     const { error_message, holder } = refusalOf(pair, state);
     if (perform === undefined)
       return { status: 503, value: { error_message, holder }, headers: { 'retry-after': '5' } };
-    const foreign = request.method === 'POST' ? crossSiteProblem(request.headers, false, settings.names) : undefined;
+    const foreign =
+      request.method === 'POST'
+        ? crossSiteProblem(request.headers, request.socket instanceof TLSSocket, settings.names)
+        : undefined;
     if (foreign !== undefined) return { status: 403, value: { error_message: foreign } };
     const admitted = await authenticator.admit(request);
     if (!('name' in admitted)) return refusalReply(admitted);
@@ -153,11 +166,31 @@ export async function openStandby(parts: StandbyParts): Promise<Standby> {
   await listenLocally(local, localSocket(settings)).catch((error: unknown) =>
     log.error({ err: error }, 'commands: the socket could not be opened'),
   );
+  web.attach(answer, () => {}, new Map());
+  let opened = '[]';
+  let opening: Promise<void> = Promise.resolve();
+  /** One that cannot be opened, such as one of an address that this machine does not have, is tried again when it changed. */
+  const open = (endpoints: readonly Endpoint[]) => {
+    const text = JSON.stringify(endpoints);
+    if (text === opened) return;
+    opened = text;
+    opening = opening.then(() =>
+      web
+        .serve(endpoints)
+        .catch((error: unknown) => log.warn({ error: messageOf(error) }, 'pair: HTTPS is not served without the pool')),
+    );
+  };
+  let isClosed = false;
   return {
     server,
+    openEndpoints() {
+      if (!isClosed) open(watch.shared?.endpoints ?? []);
+    },
     async close() {
+      isClosed = true;
       unwatch();
-      await Promise.all([ended(server), ended(local)]);
+      open([]);
+      await Promise.all([ended(server), ended(local), opening]);
       await passwords.close();
     },
   };

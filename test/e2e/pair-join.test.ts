@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fingerprintOf } from '../../src/cli/client/connection.ts';
 import { keysOf, readJoinToken, writeJoinToken } from '../../src/engine/pair/join-token.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { Api } from '../support/api.ts';
@@ -229,6 +230,14 @@ async function changePassword(from: string, to: string): Promise<void> {
   await api('alpha', to).expect(200, 'POST', `${cluster}/maintenance`, { enabled: false });
   await api('beta', from).expect(200, 'POST', `${cluster}/maintenance`, { enabled: true });
 }
+
+test('the machine without the pool serves HTTPS with the certificate of the pair', async () => {
+  const [own, other] = await Promise.all(
+    [secureUrl, secureUrl.replace(addresses.alpha, addresses.beta)].map(fingerprintOf),
+  );
+  assert.equal(own, other);
+  assert.match(own ?? '', /^([0-9A-F]{2}:){31}/);
+});
 
 test('its administrator is that of the pair, with the password that is valid now', async () => {
   const changed = 'another password';

@@ -25,6 +25,8 @@ interface WatchParts {
   readonly seal?: PairSeal | undefined;
   /** On the machine with the pool: what the other one has to know of the configuration. */
   readonly shares?: () => Shared;
+  /** Called after each look. */
+  readonly looked?: () => void;
 }
 
 /** Milliseconds between looks: a machine that joins or is lost changes nothing that could be watched. */
@@ -99,6 +101,7 @@ export class PairWatch {
       this.#condition = Object.freeze({ ...this.#condition, state: undefined });
     }
     this.#hasLooked = true;
+    this.#parts.looked?.();
   }
 
   async #isGuarded(): Promise<boolean | undefined> {
@@ -128,7 +131,7 @@ export class PairWatch {
     if (this.#shared?.content !== content) {
       // Above the last number also if that was made by a machine whose clock is ahead.
       const number = Math.max(now(), (newest?.published.number ?? 0) + 1);
-      this.#shared = { content, published: { number, ...shared } };
+      this.#shared = { content, published: { ...shared, number } };
     }
     return sealShared(seal, this.#shared.published);
   }
