@@ -15,6 +15,7 @@ import {
   cable,
   holders,
   type Name,
+  serveEverything,
   sharedAddress,
   sharedApi,
   startCluster,
@@ -131,28 +132,7 @@ const asRoot = (name: Name, script: string) =>
   at(name).tryRun(`bash -euo pipefail /dev/fd/3 3<<'END_OF_BLOCK' 2>&1\n${script}\nEND_OF_BLOCK`);
 
 test('it serves a share, an export and a disk at the address of the pair', async () => {
-  const api = sharedApi(60);
-  const iscsi = async (path: string, body: object) =>
-    Number((await api.expect(201, 'POST', `services/iscsi/${path}/`, body))['id']);
-  await api.expect(201, 'POST', 'account/users/', {
-    ...{ bsdusr_uid: 1000, bsdusr_username: 'anna', bsdusr_full_name: 'Anna', bsdusr_password: 'her secret' },
-    bsdusr_creategroup: true,
-  });
-  await api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'vm', volsize: '32M' });
-  await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_name: 'media' });
-  await api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/media'], nfs_maproot_user: 'root' });
-  const [portal, target, extent] = [
-    await iscsi('portal', { iscsi_target_portal_ips: ['0.0.0.0:3260'] }),
-    await iscsi('target', { iscsi_target_name: 'vm' }),
-    await iscsi('extent', {
-      ...{ iscsi_target_extent_name: 'vm', iscsi_target_extent_type: 'Disk' },
-      iscsi_target_extent_disk: 'zvol/tank/vm',
-    }),
-  ];
-  await iscsi('targetgroup', { iscsi_target: target, iscsi_target_portalgroup: portal });
-  await iscsi('targettoextent', { iscsi_target: target, iscsi_extent: extent });
-  for (const service of ['cifs', 'nfs', 'iscsitarget'])
-    await api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable: true });
+  await serveEverything();
   await at('alpha').run(`printf '${film.trim()}\\n' >/mnt/tank/media/film; chmod 644 /mnt/tank/media/film`);
   await eventually(60, async () => {
     atFirst = await asClients();
