@@ -9,8 +9,11 @@ type Holding = Pick<Host, 'lease' | 'zfs'>;
 
 /** Whether this machine has the pool and the lease. Without a cluster that runs, the pool alone tells it. */
 export async function holds(host: Holding, pair: Pair): Promise<boolean> {
-  if (!(await isImported(host, pair))) return false;
-  const state = await host.lease.look();
+  return (await isImported(host, pair)) && hasLease(host);
+}
+
+async function hasLease({ lease }: Holding): Promise<boolean> {
+  const state = await lease.look();
   return state === undefined || state.holder === state.self;
 }
 
@@ -20,8 +23,8 @@ export async function holds(host: Holding, pair: Pair): Promise<boolean> {
  */
 export async function take(host: Holding, pair: Pair): Promise<void> {
   const { guid, pool } = pair;
-  if (await holds(host, pair)) return;
   const had = await isImported(host, pair);
+  if (had && (await hasLease(host))) return;
   try {
     await host.lease.take();
     // By force: the other machine may have failed. The lease says that it is off, or has exported the pool.

@@ -31,6 +31,8 @@ interface WatchParts {
 
 /** Milliseconds between looks: a machine that joins or is lost changes nothing that could be watched. */
 const pauseBetween = 20_000;
+/** Milliseconds from a change of the cluster until the look at it: it mostly changes several times at once. */
+const settling = 2000;
 /** Milliseconds between looks at the disks, each of which reads all of them. */
 const searchPause = 300_000;
 
@@ -47,6 +49,8 @@ export class PairWatch {
   #searchedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
+  #isQuiet = false;
   #stop: () => void = () => {};
 
   constructor(parts: WatchParts) {
@@ -70,30 +74,51 @@ export class PairWatch {
   begin(): void {
     this.#timer = setInterval(() => void this.look(), pauseBetween);
     this.#timer.unref();
-    this.#stop = this.#parts.host.lease.watch(() => void this.look());
+    this.#stop = this.#parts.host.lease.watch(() => {
+      this.#soon ??= setTimeout(() => {
+        this.#soon = undefined;
+        void this.look();
+      }, settling).unref();
+    });
     void this.look();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    clearTimeout(this.#soon);
     this.#stop();
+    this.#isQuiet = true;
     await this.#looking;
   }
 
+  /** Looks at nothing while the pool moves: each program of a look would add to the time in which no machine serves. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.#isQuiet = true;
+    try {
+      return await work();
+    } finally {
+      this.#isQuiet = false;
+    }
+  }
+
   /** Callers at the same time share one look. */
-  look(): Promise<void> {
+  async look(): Promise<void> {
+    if (this.#isQuiet) return;
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
     });
-    return this.#looking;
+    await this.#looking;
   }
 
   async #look(): Promise<void> {
     const { host, log } = this.#parts;
     try {
       const state = await host.lease.look();
+      if (this.#isQuiet) return;
       let fencing = await host.lease.fencing();
+      if (this.#isQuiet) return;
       if (await this.#publish(fencing)) fencing = await host.lease.fencing();
+      if (this.#isQuiet) return;
       this.#condition = Object.freeze({ state, fencing, isGuarded: await this.#isGuarded() });
     } catch (error) {
       if (!(error instanceof HostError)) throw error;

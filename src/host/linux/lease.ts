@@ -23,6 +23,7 @@ const aboutName = 'holdfast-about';
 const endedName = 'holdfast-ended';
 /** Seconds that a fence device may take. */
 const fenceSeconds = 120;
+const noCluster = 'this machine is not part of a pair, or its cluster does not run';
 /** The folder in which Pacemaker stores the configuration of the cluster, each time under the same name. */
 const configurationFolder = '/var/lib/pacemaker/cib';
 
@@ -33,17 +34,27 @@ const configurationFolder = '/var/lib/pacemaker/cib';
  */
 export class LinuxLease implements Lease {
   readonly #runner: Runner;
+  /** A node has the same name for as long as its machine runs. Each program adds to the time in which nobody serves. */
+  #self: string | undefined;
 
   constructor(options: { runner: Runner }) {
     this.#runner = options.runner;
   }
 
   async look(): Promise<LeaseState | undefined> {
-    const self = await this.#name();
+    const known = this.#self;
+    const self = known ?? (await this.#name());
     if (self === undefined) return undefined;
-    const cluster = readCluster(await this.#do(monitor));
-    if (cluster === undefined) throw new HostError('crm_mon does not show the nodes of the cluster');
-    return Object.freeze({ self, ...cluster, holder: await this.#holder() });
+    try {
+      const [report, holder] = await Promise.all([this.#do(monitor), this.#holder()]);
+      const cluster = readCluster(report);
+      if (cluster === undefined) throw new HostError('crm_mon does not show the nodes of the cluster');
+      return Object.freeze({ self, ...cluster, holder });
+    } catch (error) {
+      // The cluster may have ended since its name was asked for.
+      if (known !== undefined && (await this.#name()) === undefined) return undefined;
+      throw error;
+    }
   }
 
   async take({ founding = false }: { readonly founding?: boolean } = {}): Promise<void> {
@@ -58,8 +69,9 @@ export class LinuxLease implements Lease {
   }
 
   async release(): Promise<void> {
-    const { self, holder } = await this.#state();
-    if (holder !== self) return;
+    const self = this.#self ?? (await this.#name());
+    if (self === undefined) throw new HostError(noCluster);
+    if ((await this.#holder()) !== self) return;
     const argv = [...property, '--delete'];
     expectSuccess(await this.#runner.run(argv), argv);
     // crm_attribute also succeeds without having deleted anything.
@@ -83,10 +95,11 @@ export class LinuxLease implements Lease {
   }
 
   async fencing(): Promise<readonly Fencing[]> {
-    const { nodes } = await this.#state();
+    const report = await this.#do(monitor);
+    const { nodes } = readCluster(report) ?? { nodes: [] };
     const history = readFenceHistory(await this.#do(['stonith_admin', '--history', '*', '--output-as=xml']));
     const attributes = readNodeAttributes(await this.#do(['cibadmin', '--query', '--scope', 'nodes']));
-    const failed = readFailedResources(await this.#do(monitor));
+    const failed = readFailedResources(report);
     const devices = readFenceDevices(await this.#do(['cibadmin', '--query', '--scope', 'resources']));
     return Object.freeze(
       nodes.map(({ name: node }) => {
@@ -115,7 +128,8 @@ export class LinuxLease implements Lease {
   }
 
   async publish(about: AboutNode): Promise<void> {
-    const { self } = await this.#state();
+    const self = this.#self ?? (await this.#name());
+    if (self === undefined) throw new HostError(noCluster);
     await this.#describe(self, aboutName, JSON.stringify(about));
   }
 
@@ -144,7 +158,7 @@ export class LinuxLease implements Lease {
 
   async #state(): Promise<LeaseState> {
     const state = await this.look();
-    if (state === undefined) throw new HostError('this machine is not part of a pair, or its cluster does not run');
+    if (state === undefined) throw new HostError(noCluster);
     return state;
   }
 
@@ -154,7 +168,8 @@ export class LinuxLease implements Lease {
       if (error instanceof HostError) return undefined;
       throw error;
     });
-    return found?.status === 0 ? found.stdout.trim() || undefined : undefined;
+    this.#self = found?.status === 0 ? found.stdout.trim() || undefined : undefined;
+    return this.#self;
   }
 
   async #holder(): Promise<string | undefined> {
