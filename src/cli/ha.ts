@@ -26,7 +26,6 @@ import { databaseFile, keyFile, makeFolder, markFile, replaceDurably } from '../
 import { giveToNode } from '../store/node-records.ts';
 import { mustBeUnused, StoreError } from '../store/open.ts';
 import { recoveryKeyName } from '../store/pool-backups.ts';
-import { ask, pairSocket } from './local-socket.ts';
 import { nodeFolder, pairFile, pairKeyFile, pairOf, parsed, stateOnPool } from './pair-files.ts';
 import { fetchJoinFile } from './pair-join.ts';
 import { openHost } from './serve.ts';
@@ -121,40 +120,6 @@ export async function joinPair(settings: Settings, from: Invitation, discards: b
     const rest = 'file' in from ? `, and remove ${from.file}` : '';
     say(`This machine is ${self} of the pair with the pool ${pair.pool}. Start the service${rest}.`);
   });
-}
-
-/** Has the daemon take or release the pool. The OCF agent of Pacemaker calls this. */
-export async function movePool(settings: Settings, order: 'take' | 'release', say: Say): Promise<void> {
-  const { pool } = ownPair(settings.state);
-  await ask(pairSocket(settings), 'POST', `/${order}`, {});
-  say(order === 'take' ? `This machine serves ${pool}.` : `This machine has released ${pool}.`);
-}
-
-/** Shows which machine has the pool. */
-export async function showPair(settings: Settings, say: Say): Promise<void> {
-  const { pool, self, nodes } = ownPair(settings.state);
-  const answer: unknown = JSON.parse(await ask(pairSocket(settings), 'GET', '/'));
-  if (!isObject(answer)) throw new StoreError('the daemon gave no answer that can be read');
-  const holder = typeof answer['holder'] === 'string' ? answer['holder'] : undefined;
-  const states = new Map(
-    (Array.isArray(answer['members']) ? answer['members'] : [])
-      .filter(isObject)
-      .map(({ name, state }) => [String(name), String(state)]),
-  );
-  say(`Pool: ${pool}, ${answer['hasPool'] === true ? 'served by this machine' : 'not on this machine'}`);
-  for (const [name, url] of Object.entries(nodes)) {
-    const roles = [name === self ? 'this machine' : undefined, name === holder ? 'has the lease' : undefined];
-    say(`  ${[`${name}  ${states.get(name) ?? 'unknown'}  ${url}`, ...roles.filter(Boolean)].join(', ')}`);
-  }
-}
-
-function ownPair(state: string) {
-  const pair = pairOf(state);
-  if (pair === undefined)
-    throw new StoreError(
-      'This machine is not part of a pair. To make one, run: holdfast ha form, or holdfast ha join.',
-    );
-  return pair;
 }
 
 function refusePair(state: string): void {

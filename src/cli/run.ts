@@ -247,10 +247,10 @@ function addPair(program: Command): void {
     ['release', 'stop serving the pool and export it'],
   ] as const)
     command(order, description).action(async (options: Options) =>
-      (await import('./ha.ts')).movePool(settingsOf(options), order, say),
+      (await import('./ha-order.ts')).movePool(settingsOf(options), order, say),
     );
   command('status', 'show which machine has the pool').action(async (options: Options) =>
-    (await import('./ha.ts')).showPair(settingsOf(options), say),
+    (await import('./ha-order.ts')).showPair(settingsOf(options), say),
   );
 }
 

@@ -60,9 +60,12 @@ class MachineOfPair {
     const answer = (status: number, value: unknown) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     try {
-      if (order === 'POST /take') await this.#inTurn(() => this.#take());
-      else if (order === 'POST /release') await this.#inTurn(() => this.#release());
-      else if (order !== 'GET /') return void answer(404, { error_message: `There is no ${order}.` });
+      // The cluster waits for these two before it goes on, so that they look at nothing further.
+      if (order === 'POST /take' || order === 'POST /release') {
+        await (order === 'POST /take' ? this.#inTurn(() => this.#take()) : this.#released());
+        return void answer(200, {});
+      }
+      if (order !== 'GET /') return void answer(404, { error_message: `There is no ${order}.` });
       const state = await this.#host.lease.look();
       answer(200, { hasPool: this.#serving !== undefined, holder: state?.holder, members: state?.nodes });
     } catch (error) {
@@ -77,12 +80,23 @@ class MachineOfPair {
     return turn;
   }
 
+  /** Resolves when the other machine may take the pool: this one begins to wait without it afterwards. */
+  #released(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#inTurn(() => this.#release(resolve)).then(resolve, (error: unknown) => {
+      this.#daemon.output.log.error({ error: messageOf(error) }, 'pair: the release did not end well');
+      reject(error);
+    });
+    return promise;
+  }
+
   async #take(): Promise<void> {
     if (this.#serving !== undefined) return;
     const { output, settings, now } = this.#daemon;
     const { pool, self } = this.#pair;
     const asked = now();
-    await take(this.#host, this.#pair);
+    const imports = () => take(this.#host, this.#pair);
+    await (this.#watch?.during(imports) ?? imports());
     const imported = now();
     output.log.info({ pool }, 'pair: took the pool');
     await this.#serve();
@@ -99,7 +113,7 @@ class MachineOfPair {
     output.log.info({ steps: last.steps }, `pair: serving ${pool}`);
   }
 
-  async #release(): Promise<void> {
+  async #release(released: () => void): Promise<void> {
     const serving = this.#serving;
     if (serving === undefined) return release(this.#host, this.#pair);
     const { settings, now } = this.#daemon;
@@ -124,6 +138,7 @@ class MachineOfPair {
       replaceDurably(releaseFile(stateOnPool(settings, this.#pair.pool)), JSON.stringify(left));
       await release(this.#host, this.#pair);
       this.#daemon.output.log.info({ pool: this.#pair.pool }, 'pair: released the pool');
+      released();
     } finally {
       // A machine that could not export the pool goes on serving it.
       await this.begin();
