@@ -15,6 +15,12 @@ export const isPackagedConf = (content: string): boolean =>
 /** Milliseconds without a word of the other machine before it counts as lost. With less, a busy machine is lost. */
 const token = 3000;
 
+/**
+ * Milliseconds until a machine that misses the other one forms a cluster without it. Corosync's own value, longer than the
+ * token, is for three machines and more: of two, there is nobody else to agree with.
+ */
+const consensus = 1000;
+
 interface Surroundings {
   /** The processors of this machine. */
   readonly processors: number;
@@ -38,6 +44,7 @@ export function corosyncConf({ guid, nodes, links }: Pair, { processors }: Surro
     '  crypto_cipher: aes256',
     '  crypto_hash: sha256',
     `  token: ${token}`,
+    `  consensus: ${consensus}`,
     '}',
     'nodelist {',
     names.flatMap((name, index) => [

@@ -22,6 +22,7 @@ test('both machines get the same file, with every address by which they see each
       '  crypto_cipher: aes256',
       '  crypto_hash: sha256',
       '  token: 3000',
+      '  consensus: 1000',
       '}',
       'nodelist {',
       '  node {',
