@@ -214,6 +214,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     passwords,
     version,
     zone,
+    sideBySide: pair !== undefined,
     ...(parts.progressed && { progressed: parts.progressed }),
     ...(parts.patience !== undefined && { patience: parts.patience }),
   });

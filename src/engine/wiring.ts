@@ -59,6 +59,8 @@ export interface EngineParts {
    * Milliseconds that the start waits for resources such as pools before it continues without them; 10 s by default.
    */
   readonly patience?: number;
+  /** Whether a start is a take-over, for which clients wait: see the reconciler. */
+  readonly sideBySide?: boolean;
 }
 
 /** Builds the parts of the engine. Parts that need one another in both directions get functions that are called later. */
@@ -116,6 +118,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     ...common,
     subsystems,
     isManaged,
+    sideBySide: parts.sideBySide === true,
     policyOf: policiesOf(resources),
     inQueue: (title, operation, claims) => changes.maintain(title, operation, claims),
   });

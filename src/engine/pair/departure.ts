@@ -6,6 +6,7 @@ import type { Log } from '../declare/log.ts';
 import type { View, World } from '../declare/resource.ts';
 import type { Desired, Subsystem } from '../declare/subsystem.ts';
 import { converge } from '../plan/converge/converge.ts';
+import { ServiceLook } from '../plan/converge/service-look.ts';
 
 interface Departing {
   readonly host: Host;
@@ -27,18 +28,36 @@ export async function leavePool({ host, configuration, subsystems, isManaged, wo
     const first = resource.kind === 'collection' ? resource.seed(facts) : [resource.seed(facts)];
     for (const values of first) fresh.plant(resource, values);
   }
-  for (const name of (await host.jails.look()).keys()) await host.jails.stop(name);
-  // What comes after another subsystem is ended before it.
-  for (const subsystem of subsystems.filter(({ followsPool }) => followsPool === true).toReversed()) {
-    if (!isManaged(subsystem, view)) continue;
+  await Promise.all([...(await host.jails.look()).keys()].map((name) => host.jails.stop(name)));
+  const leaving = subsystems
+    .filter((subsystem) => subsystem.followsPool === true && isManaged(subsystem, view))
+    .toReversed();
+  const look = new ServiceLook(
+    host,
+    leaving.flatMap(({ services = [] }) => services),
+  );
+  const end = async (subsystem: Subsystem) => {
     try {
-      const { actions } = await converge(host, ended(subsystem.render(fresh, facts)), undefined);
+      const { actions } = await converge(host, ended(subsystem.render(fresh, facts)), undefined, { look });
       log.info({ subsystem: subsystem.name, actions }, `subsystem ${subsystem.name}: ended`);
     } catch (error) {
       log.error({ subsystem: subsystem.name, error: messageOf(error) }, `subsystem ${subsystem.name}: not ended`);
       throw error;
     }
+  };
+  // Side by side, because a service mostly waits for its clients. What comes after another subsystem is ended before it.
+  const ends = new Map<string, Promise<void>>();
+  for (const subsystem of leaving) {
+    const before = leaving.flatMap(({ name, after }) =>
+      after?.includes(subsystem.name) === true ? [ends.get(name)] : [],
+    );
+    ends.set(
+      subsystem.name,
+      Promise.all(before).then(() => end(subsystem)),
+    );
   }
+  const failure = (await Promise.allSettled(ends.values())).find(({ status }) => status === 'rejected');
+  if (failure?.status === 'rejected') throw failure.reason;
 }
 
 /** On a fresh system, services that run already are those of an administrator. Here they are those of the pair. */

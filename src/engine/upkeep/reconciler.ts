@@ -58,6 +58,11 @@ interface ReconcilerParts {
   readonly edited: EditedFiles;
   readonly policyOf: (view: View, subsystem: string) => DriftPolicy;
   readonly isManaged: (subsystem: Subsystem, view: View) => boolean;
+  /**
+   * Whether a start applies the subsystems that follow the pool of a pair while it applies the others: clients wait, and
+   * a service that starts mostly waits too.
+   */
+  readonly sideBySide: boolean;
   readonly now: () => number;
   /** Reads these facts from the machine. */
   readonly renew: (topics: ReadonlySet<Topic>) => Promise<void>;
@@ -93,6 +98,7 @@ export class Reconciler implements SubsystemStates {
   readonly #inQueue: ReconcilerParts['inQueue'];
   readonly #originals: Originals;
   readonly #isManaged: ReconcilerParts['isManaged'];
+  readonly #sideBySide: boolean;
   readonly #edited: EditedFiles;
   readonly #policyOf: ReconcilerParts['policyOf'];
   readonly #now: () => number;
@@ -113,6 +119,7 @@ export class Reconciler implements SubsystemStates {
     this.#inQueue = inQueue;
     this.#originals = originals;
     this.#isManaged = isManaged;
+    this.#sideBySide = rest.sideBySide;
     this.#edited = rest.edited;
     this.#policyOf = rest.policyOf;
     this.#now = rest.now;
@@ -147,12 +154,22 @@ export class Reconciler implements SubsystemStates {
     const look = this.#serviceLook(laid.size === 0 ? services : undefined);
     const progress = () => startup.progress();
     const of = this.#states.length;
-    for (const [index, state] of this.#states.entries())
-      await startup.during(
+    const apply = (state: SubsystemState, index: number) =>
+      startup.during(
         `configuring ${state.subsystem.name}`,
         () => this.#repair(state, 'at start', { laid, look, network, progress, touched, isOwn: isFresh }),
         { number: index + 1, of },
       );
+    const begun = new Map<string, Promise<void>>();
+    for (const [index, state] of this.#states.entries()) {
+      const { after = [], followsPool, name } = state.subsystem;
+      const applied = Promise.all(after.map((earlier) => begun.get(earlier))).then(() => apply(state, index));
+      begun.set(name, applied);
+      // Its failure is seen below.
+      applied.catch(() => {});
+      if (!this.#sideBySide || followsPool !== true) await applied;
+    }
+    await Promise.all(begun.values());
   }
 
   /**

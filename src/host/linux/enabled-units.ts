@@ -61,7 +61,8 @@ async function targetOf(link: string): Promise<string | undefined> {
   }
 }
 
-async function hasUnitFile(root: string, name: string): Promise<boolean> {
+/** Whether a unit has a file of its own: otherwise it may be an init script. */
+export async function hasUnitFile(root: string, name: string): Promise<boolean> {
   const found = await Promise.all(
     installed.map((folder) =>
       access(join(root, folder, name)).then(

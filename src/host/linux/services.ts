@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { HostError } from '../ports/index.ts';
 import type { PortHolder, ServedPort, ServiceState, Services } from '../ports/services.ts';
-import { enabledUnits } from './enabled-units.ts';
+import { enabledUnits, hasUnitFile } from './enabled-units.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import {
   isRunning,
@@ -295,7 +295,8 @@ export class LinuxServices implements Services {
    * links.
    */
   async #switch(verb: 'enable' | 'disable', name: string): Promise<string> {
-    const isScript = (await this.#look(name)).UnitFileState === 'generated';
+    const isScript =
+      !(await hasUnitFile(this.#root, unitOf(name))) && (await this.#look(name)).UnitFileState === 'generated';
     const argv = ['systemctl', isScript ? '--no-reload' : '--root=/', verb, unitOf(name)];
     return expectSuccess(
       await this.#runner.run(argv, { timeout: patience, environment: isScript ? {} : { SYSTEMCTL_SKIP_SYSV: '1' } }),

@@ -47,9 +47,9 @@ export async function uncarry(programs: Programs): Promise<void> {
   }
 }
 
-/** One that is not installed does not run. */
+/** By one program, because meanwhile no machine serves. One that is not installed does not run. */
 async function stop(programs: Programs, helpers: readonly string[]): Promise<void> {
-  for (const helper of helpers) await programs.run('systemctl', 'stop', helper);
+  if (helpers.length > 0) await programs.run('systemctl', 'stop', ...helpers);
 }
 
 async function isMount(folder: string): Promise<boolean> {
