@@ -9,7 +9,7 @@ const unit = 'holdfast-pair';
 const folder = '/etc/holdfast/pacemaker';
 
 /** The resources of Pacemaker, on a machine of a pair whose cluster Holdfast has set up. */
-export const clusterSubsystem = ({ pool, links }: Pair): Subsystem => ({
+export const clusterSubsystem = ({ pool, guid, links }: Pair): Subsystem => ({
   name: 'cluster',
   description: 'The resources, constraints and fence devices of a pair of machines in Pacemaker.',
   reads: [clusterSettings, fenceDevice],
@@ -26,7 +26,7 @@ export const clusterSubsystem = ({ pool, links }: Pair): Subsystem => ({
         { path: `${folder}/resources.xml`, content: resourcesXml({ pool, address, fences }), mode: 0o600 },
         { path: `${folder}/constraints.xml`, content: constraintsXml(fences) },
         { path: `${folder}/properties`, content: properties },
-        { path: '/etc/nfs.conf.d/holdfast-pair.conf', content: nfsConf },
+        { path: '/etc/nfs.conf.d/holdfast-pair.conf', content: nfsConf(guid) },
         { path: `/etc/systemd/system/${unit}.service`, content: unitFile, forServiceManager: true },
       ],
       owns: [`${folder}/`],
@@ -37,9 +37,10 @@ export const clusterSubsystem = ({ pool, links }: Pair): Subsystem => ({
 
 /**
  * A client of NFSv4 that had files open may reclaim them after a switch within the grace time, and nobody opens a file
- * before it ends.
+ * before it ends. It only does so if it finds the same server: without a scope, the server is named as the machine.
  */
-const nfsConf = lines('# Written by Holdfast.', '[nfsd]', 'grace-time = 20', 'lease-time = 20');
+const nfsConf = (guid: string) =>
+  lines('# Written by Holdfast.', '[nfsd]', 'grace-time = 20', 'lease-time = 20', `scope = holdfast-${guid}`);
 
 /** The program waits until the cluster has both machines, so that a pair that is being formed is not fenced. */
 const unitFile = lines(
