@@ -161,7 +161,8 @@ ${file}END
 
 /** Serves `media` by SMB and NFS, and the volume `vm` as a disk, at the address of the pair. */
 export async function serveEverything(): Promise<void> {
-  const api = sharedApi(60);
+  // For all of them together.
+  const api = sharedApi(300);
   const iscsi = async (path: string, body: object) =>
     Number((await api.expect(201, 'POST', `services/iscsi/${path}/`, body))['id']);
   await api.expect(201, 'POST', 'account/users/', {
