@@ -61,6 +61,7 @@ async function move(to: Name, deed: () => Promise<unknown>): Promise<number> {
     await eventually(30, async () => assert.ok(writer.answered.size >= 3));
     // Each time in another moment of a change.
     await pause(Math.random() * 1000);
+    assert.notEqual((await shown())['self'], to, 'the pool is not there already');
     const began = performance.now();
     await deed();
     await served(to);

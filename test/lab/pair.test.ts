@@ -86,6 +86,7 @@ async function moved(
   const writer = new Writer();
   try {
     await eventually(30, async () => assert.ok(writer.answered.size >= 3));
+    assert.notEqual((await shown())['self'], to, 'the pool is not there already');
     const began = performance.now();
     await deed();
     await eventually(100, () => isServedBy(to));
