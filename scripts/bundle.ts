@@ -49,29 +49,39 @@ const lateLoading: Plugin = {
         (name) => name !== 'module.exports' && name !== '__esModule',
       );
       const load = `require(${JSON.stringify(resolved.path)})`;
-      const properties = names.map(
-        (name) => `get ${JSON.stringify(name)}() { return ${load}[${JSON.stringify(name)}]; }`,
-      );
-      return { contents: `module.exports = { __esModule: true, ${properties.join(', ')} };`, resolveDir: root };
+      return { contents: `module.exports = { __esModule: true, ${gettersOf(names, load)} };`, resolveDir: root };
     });
   },
 };
 
 /**
- * An `import` of node:http makes Node read all its names, one of which loads Node's WebSocket client: 30 ms and 6 MB that
- * nothing here uses. `getBuiltinModule` reads no name.
+ * Node's modules that the first answer does not need, with the modules that they load: 3 ms. An `import` of node:http would
+ * also make Node read all its names, one of which loads Node's WebSocket client: 30 ms and 6 MB that nothing here uses.
  */
-const withoutWebSocket: Plugin = {
-  name: 'without WebSocket',
+const lateBuiltins: readonly string[] = ['node:http', 'node:https', 'node:stream/consumers', 'node:tls'];
+
+/** Loads each of these modules when a name of it is read. `getBuiltinModule` reads no name. */
+const lateLoadingOfNode: Plugin = {
+  name: 'late loading of Node',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:http$/ }, ({ path, kind }) =>
+    onResolve({ filter: new RegExp(`^(?:${lateBuiltins.join('|')})$`) }, ({ path, kind }) =>
       kind === 'import-statement' ? { path, namespace: 'builtin' } : undefined,
     );
-    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-    }));
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
+      const load = `process.getBuiltinModule(${JSON.stringify(path)})`;
+      const names = Object.keys(process.getBuiltinModule(path) ?? {});
+      return { contents: `module.exports = { ${gettersOf(names, load)} };` };
+    });
   },
 };
+
+/** Properties that evaluate `load` when they are read. */
+function gettersOf(names: readonly string[], load: string): string {
+  return names
+    .map((name) => JSON.stringify(name))
+    .map((name) => `get ${name}() { return ${load}[${name}]; }`)
+    .join(', ');
+}
 
 /**
  * Writes the daemon, its worker and its helper into a folder, with the parts that they share and the files of the
@@ -115,7 +125,7 @@ export async function bundle(folder: string, more: Readonly<Record<string, strin
     legalComments: 'none',
     // The package finds its native part next to its own files.
     external: ['better-sqlite3'],
-    plugins: [lateLoading, withoutWebSocket],
+    plugins: [lateLoading, lateLoadingOfNode],
     banner: { js: withRequire },
     logLevel: 'warning',
   });
