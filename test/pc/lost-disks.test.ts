@@ -87,7 +87,7 @@ test('a change that ZFS has begun when the disk goes is answered, and so are tho
   await nas.machine.monitor('device_del disk3');
   const refused = await add('sudden', 'data');
   assert.equal(refused.status, 400, refused.text);
-  assert.match(refused.text, /The pool sudden (is suspended|has written nothing for a minute)/);
+  assert.match(refused.text, /^\{"error_message":"The pool sudden (is suspended|has written nothing for a minute)/);
   t.diagnostic(`left behind: ${await nas.machine.run('ps -eo stat,args | grep "^D.* zfs " || echo nothing')}`);
   assert.equal((await add('tank', 'afterwards')).status, 201);
   assert.equal((await nas.api.put('services/services/ftp/', { srv_enable: false })).status, 200);

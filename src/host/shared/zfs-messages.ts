@@ -16,6 +16,9 @@ export const suspendedSentence = (pool: string) =>
 export const stuckSentence = (pool: string) =>
   `The pool ${pool} has written nothing for a minute, because a disk of it does not answer. Look for it with zpool status ${pool}, connect or replace it, then try again.`;
 
+/** What says itself what is to be done. */
+const ofPool = /^The pool .+ (?:is suspended, because|has written nothing for a minute, because) /;
+
 const known: readonly (readonly [pattern: RegExp, explain: Explain])[] = [
   // Names
   [
@@ -226,6 +229,7 @@ export function explained(message: string): string | undefined {
 
 /** ZFS's sentence for users who know nothing of its programs: explained, or with a sentence around it. */
 export function explainedOrPassed(message: string): string {
+  if (ofPool.test(message)) return message;
   return explained(message) ?? `ZFS could not do this: ${sentenceOf(message)}.`;
 }
 

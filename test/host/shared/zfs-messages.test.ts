@@ -4,7 +4,13 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { HostError } from '../../../src/host/ports/index.ts';
-import { explained, explainedOrPassed, explaining } from '../../../src/host/shared/zfs-messages.ts';
+import {
+  explained,
+  explainedOrPassed,
+  explaining,
+  stuckSentence,
+  suspendedSentence,
+} from '../../../src/host/shared/zfs-messages.ts';
 
 /** Each message as the programs wrote it, with its explanation. */
 const recorded: readonly (readonly [message: string, explanation: string])[] = JSON.parse(
@@ -56,4 +62,9 @@ test('a port explains its failures, keeps their cause, and passes on everything 
   await assert.rejects(port.fails(other), other);
   assert.equal(await port.answers(1), 2);
   assert.equal(typeof port.watch(), 'function');
+});
+
+test('a sentence about a pool that serves nothing stays as it is', () => {
+  for (const sentence of [suspendedSentence('my pool'), stuckSentence('tank')])
+    assert.equal(explainedOrPassed(sentence), sentence);
 });
