@@ -8,6 +8,7 @@ import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isObject } from '../../src/lib/json.ts';
 import { blocksOf, follow, Shell } from '../support/guide.ts';
 import {
@@ -124,9 +125,14 @@ test('two machines become a pair as the guide says, whose cluster, resources and
     },
     first: (script) => asRoot('alpha', script),
     async second(script) {
-      const file = await at('alpha').run('cat /root/pair.json; rm /root/pair.json');
-      await at('beta').run(`cat >/root/pair.json <<'END'\n${file}END`);
-      return asRoot('beta', script);
+      const answer = async () => cluster.nas.alpha.api.send('POST', '/api/holdfast/v1/cluster/tokens', {});
+      let issued = await answer().catch(() => undefined);
+      for (let tries = 0; issued?.status !== 201 && tries < 60; tries += 1) {
+        await pause(1000);
+        issued = await answer().catch(() => undefined);
+      }
+      const token = isObject(issued?.json) ? String(issued.json['token']) : assert.fail('no token was issued');
+      return asRoot('beta', script, token);
     },
   });
   assert.deepEqual(cluster.powerSwitch.ended.splice(0), ['beta']);
@@ -137,8 +143,9 @@ test('two machines become a pair as the guide says, whose cluster, resources and
   assert.equal(name, 'storage');
 });
 
-const asRoot = (name: Name, script: string) =>
-  at(name).tryRun(`bash -euo pipefail /dev/fd/3 3<<'END_OF_BLOCK' 2>&1\n${script}\nEND_OF_BLOCK`);
+/** The commands read this line from their standard input. */
+const asRoot = (name: Name, script: string, line = '') =>
+  at(name).tryRun(`bash -euo pipefail /dev/fd/3 3<<'END_OF_BLOCK' <<<'${line}' 2>&1\n${script}\nEND_OF_BLOCK`);
 
 test('it serves a share, an export and a disk at the address of the pair', async () => {
   await serveEverything();
