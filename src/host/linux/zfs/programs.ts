@@ -20,9 +20,9 @@ const retries = [100, 200, 400, 800];
 /** Runs `zfs` and `zpool`. */
 export class Programs {
   readonly #runner: Runner;
-  readonly #states: PoolStates;
+  readonly #states: Pick<PoolStates, 'waitOf'>;
 
-  constructor(runner: Runner, states: PoolStates) {
+  constructor(runner: Runner, states: Pick<PoolStates, 'waitOf'>) {
     this.#runner = runner;
     this.#states = states;
   }
@@ -33,7 +33,7 @@ export class Programs {
 
   /** Runs a program of which only each line counts, until the signal fires. Output of any length is no failure. */
   heard(argv: readonly string[], line: (line: string) => void, signal: AbortSignal): Promise<Outcome> {
-    return this.#runner.run(argv, { timeout: patience, keep: 4096, heard: line, signal });
+    return this.#run(argv, { keep: 4096, heard: line, signal });
   }
 
   /** Runs a program that reads a key. */
@@ -42,16 +42,17 @@ export class Programs {
   }
 
   /** A program waits without end for a pool that serves nothing, and so would all that waits for the program. */
-  async #run(argv: readonly string[], options: Pick<RunOptions, 'input'>): Promise<Outcome> {
+  async #run(argv: readonly string[], options: RunOptions): Promise<Outcome> {
     const ending = new AbortController();
     let reason: string | undefined;
     const looks = setInterval(async () => {
-      reason = await this.#states.waitOf(argv);
+      reason ??= await this.#states.waitOf(argv);
       if (reason !== undefined) ending.abort();
     }, looksForPool);
     looks.unref();
     try {
-      const outcome = await this.#runner.run(argv, { ...options, timeout: patience, signal: ending.signal });
+      const signal = AbortSignal.any([ending.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+      const outcome = await this.#runner.run(argv, { ...options, timeout: patience, signal });
       if (reason === undefined || outcome.status === 0) return outcome;
     } finally {
       clearInterval(looks);
