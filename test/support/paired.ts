@@ -16,13 +16,12 @@ export interface Paired {
   readonly beta: VirtualHost;
 }
 
-const begun: (() => Promise<void>)[] = [];
-after(async () => {
-  for (const end of begun.reverse()) await end();
-});
-
-/** It ends with the file of tests. */
+/** It ends with the test that makes it. */
 export async function paired(): Promise<Paired> {
+  const begun: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const end of begun.reverse()) await end();
+  });
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-pair-'));
   begun.push(() => rm(folder, { recursive: true, force: true }));
   const shelf = (node: string) => ({ folder: join(folder, 'shelf'), node });
