@@ -7,13 +7,13 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fingerprintOf } from '../../src/cli/client/connection.ts';
 import { keysOf, readJoinToken, writeJoinToken } from '../../src/engine/pair/join-token.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { Api } from '../support/api.ts';
 import { rootPassword } from '../support/appliance.ts';
 import { holdfast } from '../support/programs.ts';
+import { readinessAt, until } from '../support/readiness.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'holdfast-join-'));
 const [high, low] = [(process.pid >> 8) & 255, process.pid & 255 || 1];
@@ -58,19 +58,7 @@ async function end(name: Name): Promise<void> {
   daemons.delete(name);
 }
 
-const readiness = (name: Name) =>
-  fetch(`${urls[name]}/readyz`).then(
-    (answer) => answer.text(),
-    () => 'nothing',
-  );
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let waited = 0; waited < 60_000; waited += 50) {
-    if (await condition()) return;
-    await pause(50);
-  }
-  assert.fail('it did not happen within a minute');
-}
+const readiness = (name: Name) => readinessAt(urls[name]);
 
 interface Ending {
   readonly code: number;

@@ -13,6 +13,7 @@ import { isObject } from '../../src/lib/json.ts';
 import { Api } from '../support/api.ts';
 import { rootPassword } from '../support/appliance.ts';
 import { holdfast } from '../support/programs.ts';
+import { readinessAt, until } from '../support/readiness.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'holdfast-pair-'));
 const [high, low] = [(process.pid >> 8) & 255, process.pid & 255];
@@ -56,19 +57,7 @@ async function end(name: Name, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   if (signal === 'SIGKILL') rmSync(join(stateOf(name), 'pair.socket'), { force: true });
 }
 
-const readiness = (name: Name) =>
-  fetch(`${urls[name]}/readyz`).then(
-    (answer) => answer.text(),
-    () => 'nothing',
-  );
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let waited = 0; waited < 60_000; waited += 50) {
-    if (await condition()) return;
-    await pause(50);
-  }
-  assert.fail('it did not happen within a minute');
-}
+const readiness = (name: Name) => readinessAt(urls[name]);
 
 interface Ending {
   readonly code: number;
