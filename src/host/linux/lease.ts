@@ -34,7 +34,7 @@ const configurationFolder = '/var/lib/pacemaker/cib';
  */
 export class LinuxLease implements Lease {
   readonly #runner: Runner;
-  /** A node has the same name for as long as its machine runs. Each program adds to the time in which nobody serves. */
+  /** A node has the same name for as long as its machine runs. Each program adds to the time in which no machine serves. */
   #self: string | undefined;
 
   constructor(options: { runner: Runner }) {
@@ -69,8 +69,7 @@ export class LinuxLease implements Lease {
   }
 
   async release(): Promise<void> {
-    const self = this.#self ?? (await this.#name());
-    if (self === undefined) throw new HostError(noCluster);
+    const self = await this.#own();
     if ((await this.#holder()) !== self) return;
     const argv = [...property, '--delete'];
     expectSuccess(await this.#runner.run(argv), argv);
@@ -128,8 +127,7 @@ export class LinuxLease implements Lease {
   }
 
   async publish(about: AboutNode): Promise<void> {
-    const self = this.#self ?? (await this.#name());
-    if (self === undefined) throw new HostError(noCluster);
+    const self = await this.#own();
     await this.#describe(self, aboutName, JSON.stringify(about));
   }
 
@@ -154,6 +152,13 @@ export class LinuxLease implements Lease {
       // Pacemaker is not installed.
       return () => {};
     }
+  }
+
+  /** The name of this node. */
+  async #own(): Promise<string> {
+    const self = this.#self ?? (await this.#name());
+    if (self === undefined) throw new HostError(noCluster);
+    return self;
   }
 
   async #state(): Promise<LeaseState> {
