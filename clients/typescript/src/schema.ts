@@ -21052,7 +21052,7 @@ export interface components {
         /** ClusterToken */
         ClusterToken: {
             /**
-             * @description The token. Whoever has it gets the key of all secrets until it was used or expires.
+             * @description The token. Anyone who has it can fetch the secret key of the pair, until it was used or expires.
              * @example example
              */
             token: string;

@@ -180,7 +180,9 @@ export const cluster = section('cluster', 'A pair of machines on the same disks,
     body: { url: optional(url) },
     status: 201,
     answer: objectOf('ClusterToken', {
-      token: stringOf('The token. Whoever has it gets the key of all secrets until it was used or expires.'),
+      token: stringOf(
+        'The token. Anyone who has it can fetch the secret key of the pair, until it was used or expires.',
+      ),
       until: timeOf('When it expires.'),
     }),
     example: { body: { url: 'http://192.0.2.11:8080' } },

@@ -17,7 +17,7 @@ const token = 3000;
 
 /**
  * Milliseconds until a machine that misses the other one forms a cluster without it. Corosync's own value, longer than the
- * token, is for three machines and more: of two, there is nobody else to agree with.
+ * token, is for three machines and more: a pair has no third machine to agree with.
  */
 const consensus = 1000;
 

@@ -64,7 +64,7 @@ function refuseOrder(): never {
 /**
  * Reports the lines that match, those of one read together. The program is read again only when the daemon's channel has
  * taken them: a pool that loses a disk has thousands of events a second, and what other programs answer must not queue
- * behind them. ZFS drops the oldest events that nobody has read.
+ * behind them. ZFS drops the oldest unread events.
  */
 function reportLines(stream: Readable, id: number, wanted: RegExp): void {
   const decoder = new StringDecoder('utf8');

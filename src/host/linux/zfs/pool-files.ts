@@ -18,7 +18,7 @@ const ofSystem = new Set(['boot', 'dev', 'etc', 'proc', 'root', 'run', 'sys', 't
  *
  * A system call on such a pool returns only when its disks are back, and no signal ends it. Until then it keeps one of the
  * few threads with which Node reads files; when all of them wait, the daemon can read and write no file at all. So work is
- * refused while its pool serves nothing, little of it is under way at once, and whoever waits for work that began before
+ * refused while its pool serves nothing, little of it is under way at once, and a caller that waits for work that began before
  * is answered by an error, while the thread is left behind:
  *
  *     const { size } = await files.use('/mnt/tank/disk0', () => stat('/mnt/tank/disk0'));

@@ -26,7 +26,7 @@ interface Look {
 }
 
 /**
- * Tells which pools make whoever uses them wait without end. Those are the suspended ones, which have lost the disks that
+ * Tells which pools block their callers without end. Those are the suspended ones, which have lost the disks that
  * they need, and those that do not get their data to disk: after a disk was pulled out, a pool can stay like that for
  * minutes or for good, and ZFS calls it ONLINE.
  */
