@@ -47,9 +47,7 @@ export class LinuxLease implements Lease {
     if (self === undefined) return undefined;
     try {
       const [report, holder] = await Promise.all([this.#do(monitor), this.#holder()]);
-      const cluster = readCluster(report);
-      if (cluster === undefined) throw new HostError('crm_mon does not show the nodes of the cluster');
-      return Object.freeze({ self, ...cluster, holder });
+      return Object.freeze({ self, ...clusterIn(report), holder });
     } catch (error) {
       // The cluster may have ended since its name was asked for.
       if (known !== undefined && (await this.#name()) === undefined) return undefined;
@@ -95,7 +93,7 @@ export class LinuxLease implements Lease {
 
   async fencing(): Promise<readonly Fencing[]> {
     const report = await this.#do(monitor);
-    const { nodes } = readCluster(report) ?? { nodes: [] };
+    const { nodes } = clusterIn(report);
     const history = readFenceHistory(await this.#do(['stonith_admin', '--history', '*', '--output-as=xml']));
     const attributes = readNodeAttributes(await this.#do(['cibadmin', '--query', '--scope', 'nodes']));
     const failed = readFailedResources(report);
@@ -181,4 +179,10 @@ export class LinuxLease implements Lease {
     const argv = [...property, '--query', '--quiet', '--default='];
     return expectSuccess(await this.#runner.run(argv), argv).stdout.trim() || undefined;
   }
+}
+
+function clusterIn(report: string) {
+  const cluster = readCluster(report);
+  if (cluster === undefined) throw new HostError('crm_mon does not show the nodes of the cluster');
+  return cluster;
 }
