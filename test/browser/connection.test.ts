@@ -89,12 +89,16 @@ test('the page notices that the certificate was changed, and says it at once whe
   await visit(page, '#/sharing');
   await api.expect(200, 'PUT', '/api/holdfast/v1/https', { further_names: ['nas.example.org'] });
   await page.getByRole('button', { name: 'Load again' }).waitFor({ state: 'detached' });
-  // As a browser that has not accepted it: each new connection fails, and the stream of events has ended.
-  await page.route('**/api/**', (route) => route.abort('failed'));
+  // As a browser that has not accepted it: each new connection fails until the page is loaded again, which asks about the
+  // new one. The stream of events has ended.
+  let isAccepted = false;
+  page.on('request', (request) => {
+    isAccepted ||= request.isNavigationRequest();
+  });
+  await page.route('**/api/**', (route) => (isAccepted ? route.continue() : route.abort('failed')));
   await api.expect(200, 'PUT', 'sharing/cifs/1/', { cifs_comment: 'after the new certificate' });
   await page.getByText('The certificate of the appliance was changed').waitFor();
   assert.deepEqual(await inAllModes(page, 'certificate-changed'), []);
-  await page.unroute('**/api/**');
   await page.getByRole('button', { name: 'Load again' }).click();
   await page.getByRole('heading', { name: 'Sharing', exact: true }).waitFor();
 });
