@@ -28,6 +28,7 @@ const properties = [
   'ExecMainStatus',
   'NRestarts',
   'ConditionResult',
+  'Job',
 ];
 
 const manager = 'org.freedesktop.systemd1';
@@ -61,6 +62,12 @@ const proving = { long: 400, step: 100 };
 
 /** Types of services that do not report to systemd when they are ready. */
 const silent: ReadonlySet<string> = new Set(['simple', 'exec', 'idle']);
+
+/** Whether the unit is about to be in another state. During a restart it is inactive for a moment, with a job. */
+const isBetween = (unit: UnitProperties) =>
+  unit.ActiveState === 'deactivating' ||
+  (unit.ActiveState === 'activating' && unit.SubState !== 'auto-restart') ||
+  (unit.ActiveState === 'inactive' && hasJob(unit));
 
 export class LinuxServices implements Services {
   readonly #runner: Runner;
@@ -200,7 +207,7 @@ export class LinuxServices implements Services {
     await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
     const argv = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
     const outcome = await this.#run(argv);
-    const unit = outcome.status === 0 ? await this.#proven(name) : await this.#look(name);
+    const unit = outcome.status === 0 ? await this.#proven(name) : await this.#settled(name, await this.#look(name));
     if (isRunning(unit.ActiveState)) return;
     if (isSkipped(unit))
       throw new HostError(
@@ -213,14 +220,13 @@ export class LinuxServices implements Services {
     throw new HostError(`${name} did not start: ${said || endingOf(unit) || messageOfProgram(outcome)}`);
   }
 
-  /** The unit once its start has ended. A unit that systemd will restart after a failure counts as settled. */
+  /**
+   * The unit once its start has ended, also the one after it by somebody else, such as an administrator or an upgrade of
+   * packages, who restarts the service at the same time. A unit that systemd will restart after a failure counts as settled.
+   */
   async #settled(name: string, first: UnitProperties): Promise<UnitProperties> {
     let unit = first;
-    for (
-      let waited = 0;
-      unit.ActiveState === 'activating' && unit.SubState !== 'auto-restart' && waited <= patience;
-      waited += proving.step
-    ) {
+    for (let waited = 0; isBetween(unit) && waited <= patience; waited += proving.step) {
       await wait(proving.step);
       unit = await this.#look(name);
     }
@@ -341,8 +347,9 @@ function phaseOf(state: string | undefined, detail: string | undefined, isChangi
   return state === 'activating' || state === 'deactivating' ? 'changing' : undefined;
 }
 
-function hasJob({ Job = '0' }: UnitProperties): boolean {
-  return Job !== '0';
+/** Without a job, the property is 0, empty or missing, depending on how it is read. */
+function hasJob({ Job = '' }: UnitProperties): boolean {
+  return Job !== '' && Job !== '0';
 }
 
 function isEnabled(word: string): boolean {

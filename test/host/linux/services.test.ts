@@ -10,7 +10,7 @@ import { scratchFolder } from '../../support/hosts.ts';
 import { recordedRunner, recording } from './support.ts';
 
 const properties =
-  '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts,ConditionResult';
+  '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts,ConditionResult,Job';
 const show = (...units: readonly string[]) => `systemctl show ${properties} -- ${units.join(' ')}`;
 const listUnitsByNames =
   'busctl --json=short call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager ListUnitsByNames';
@@ -289,6 +289,35 @@ describe('services', () => {
     await services.reload(['nmbd']);
     assert.equal(looks, 3);
     assert.deepEqual(asked, ['systemctl --no-ask-password --quiet reload nmbd.service']);
+  });
+
+  test('a service that somebody else restarts at the same time is waited for', async () => {
+    const states = [
+      { ActiveState: 'deactivating', SubState: 'stop-sigterm', Job: '7' },
+      { ActiveState: 'inactive', SubState: 'dead', Job: '7' },
+      { ActiveState: 'activating', SubState: 'start', Job: '7' },
+      {},
+    ];
+    // The other restart may come after ours has ended, or replace it.
+    for (const status of [0, 1]) {
+      let looks = 0;
+      const { runner } = recordedRunner({
+        'systemctl --quiet reset-failed x.service': {},
+        'systemctl --no-ask-password --quiet restart x.service': { status },
+      });
+      const services = new LinuxServices({
+        root: '/',
+        runner: {
+          ...runner,
+          run: async (argv, options) =>
+            argv[1] === 'show'
+              ? { status: 0, stdout: unit(states[looks++] ?? {}), stderr: '' }
+              : await runner.run(argv, options),
+        },
+      });
+      await services.restart('x');
+      assert.equal(looks, states.length);
+    }
   });
 
   test('a service that fails right after its start did not start', async () => {
