@@ -8,6 +8,7 @@ import {
   type RecordOf,
   type World,
 } from '../../engine/declare/resource.ts';
+import { memo } from '../../lib/memo.ts';
 import { quote } from '../../lib/text.ts';
 import type { Pair } from '../certificates/certificate.ts';
 import { certificateProblems } from '../certificates/certificate-problems.ts';
@@ -38,6 +39,9 @@ const fields = {
 
 type OwnCertificate = RecordOf<typeof fields>;
 
+/** Problems are looked at each minute, and a certificate is read in milliseconds. */
+const untilOf = memo(({ certificate }: OwnCertificate) => describe(certificate).until);
+
 /**
  * The certificate that the interface has by itself, and the authority that signs it: one record, or none. It is outside of
  * `system/certificate`, whose records are those that clients made.
@@ -51,8 +55,8 @@ export const ownCertificate: Collection<typeof fields> = collection('holdfast/ow
   problems: (records, { now }) =>
     certificateProblems(
       'holdfast/owncertificate',
-      records.map(({ id, certificate }) => ({
-        ...{ id, cert_name: 'that Holdfast makes for HTTPS', cert_until: describe(certificate).until },
+      records.map((record) => ({
+        ...{ id: record.id, cert_name: 'that Holdfast makes for HTTPS', cert_until: untilOf(record) },
         ...{ cert_digest_algorithm: null, cert_key_length: null },
       })),
       now,

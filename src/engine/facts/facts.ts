@@ -100,6 +100,13 @@ const restAfter = 20;
 const restUnread = 200;
 const longestUnread = 600_000;
 
+/**
+ * Without readers, a look at some pools and datasets rests for this many times its duration, up to these milliseconds: what
+ * an idle machine does each minute must not be more than a small part of what it can do. An event is heeded at once.
+ */
+const restOfPart = 500;
+const longestRestOfPart = 300_000;
+
 /** The age of a look, in milliseconds, after which reading its facts starts another one in the background. */
 const freshFor: Readonly<Record<Topic, number>> = {
   accounts: 60_000,
@@ -127,6 +134,8 @@ export class FactKeeper {
   readonly #changed: (topic: Topic) => void;
   /** When the last successful look at each topic began and how long it took, in milliseconds. */
   readonly #looked = new Map<Topic, { readonly at: number; readonly took: number }>();
+  /** When the last look at a part of the storage without readers began and how long it took, in milliseconds. */
+  #part = { at: Number.NEGATIVE_INFINITY, took: 0 };
   /** When the last successful look at each topic began; unlike the above also while another one is made. */
   readonly #seen = new Map<Topic, number>();
   readonly #looks: ReadonlyMap<Topic, SharedLook<void>>;
@@ -210,11 +219,22 @@ export class FactKeeper {
     return this.#facts;
   }
 
-  /** Reads everything in the storage in the background, or only these pools and datasets if that was read lately. */
+  /**
+   * Reads everything in the storage in the background, or only these pools and datasets if that was read lately, and nothing
+   * if these were too.
+   */
   glanceAtStorage(subjects: readonly ZfsSubject[]): void {
+    const now = this.#now();
     const { at, took } = this.#looked.get('storage') ?? { at: 0, took: 0 };
-    if (this.#now() - at > Math.min(longestUnread, restUnread * took)) this.glance('storage');
-    else this.renew(...subjects).catch(() => {});
+    if (now - at > Math.min(longestUnread, restUnread * took)) this.glance('storage');
+    else if (now - this.#part.at > Math.min(longestRestOfPart, restOfPart * this.#part.took)) {
+      const ended = () => {
+        this.#part = { at: now, took: this.#now() - now };
+      };
+      // A look that is under way is not begun again.
+      this.#part = { at: now, took: Number.POSITIVE_INFINITY };
+      this.renew(...subjects).then(ended, ended);
+    }
   }
 
   /** Looks at these paths in the background. */

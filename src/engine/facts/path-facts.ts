@@ -12,8 +12,13 @@ const patience = 10_000;
 /** Milliseconds that collect the paths of changed records for one look. */
 const collecting = 100;
 
-/** Milliseconds between two looks at all paths while the mounts stay the same: folders are also removed by users. */
+/**
+ * Milliseconds between two looks at all paths while the mounts stay the same: folders are also removed by users. A look at
+ * many paths rests for this many times its duration, up to the longest rest, so that it costs an idle machine little.
+ */
 const restBetween = 60_000;
+const restAfter = 1000;
+const longestRest = 600_000;
 
 /** A pool that has lost its disks blocks every program that asks for a path on it. */
 const answering: ReadonlySet<string> = new Set(['ONLINE', 'DEGRADED']);
@@ -35,6 +40,8 @@ export class PathLooks {
   readonly #parts: PathLooksParts;
   #missing: ReadonlySet<string> = new Set();
   #lookedAt = 0;
+  /** Milliseconds that the last look at all paths took. */
+  #took = 0;
   #mounts: Mounts = new Map();
   /** A look at a path that has not ended in time. Another one could block the daemon. */
   #stuck: Promise<unknown> | undefined;
@@ -78,7 +85,8 @@ export class PathLooks {
     const mounts = mountsOf(storage().datasets);
     const changed = changedMounts(this.#mounts, mounts);
     this.#mounts = mounts;
-    const isDue = now() - this.#lookedAt >= restBetween;
+    const rest = Math.max(restBetween, Math.min(longestRest, restAfter * this.#took));
+    const isDue = now() - this.#lookedAt >= rest;
     if (this.#lookedAt === 0) return await this.#looks.ask('all');
     const paths =
       changed.length === 0 ? [] : named().filter((path) => changed.some((mountpoint) => isWithin(path, mountpoint)));
@@ -95,6 +103,7 @@ export class PathLooks {
       missing.delete(path);
       if (await this.#isMissing(path, storage())) missing.add(path);
     }
+    if (scope === 'all') this.#took = now() - this.#lookedAt;
     if (isDeepStrictEqual(missing, this.#missing)) return;
     this.#missing = missing;
     changed();

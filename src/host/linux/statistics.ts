@@ -19,7 +19,7 @@ const poolsFolder = 'proc/spl/kstat/zfs';
 const atOnce = 50;
 
 /** Counting the datasets rests for this many times its duration, so that ten thousand of them cost little. */
-const restAfter = 400;
+const restAfter = 1000;
 
 /** Milliseconds between two readings of the temperature of a disk. */
 const temperatureEvery = 300_000;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { FactKeeper } from '../../../src/engine/facts/facts.ts';
 import type { DatasetScope, Zfs } from '../../../src/host/ports/zfs.ts';
 import { virtualHost } from '../../support/hosts.ts';
@@ -35,4 +36,36 @@ test('without readers, everything in the storage is read the more rarely the lon
   clock += 20_000;
   assert.equal(await watched(), 1);
   assert.equal(await watched(), 0);
+});
+
+test('without readers, a part of the storage is looked at again when the machine has rested long enough', async (t) => {
+  const host = await virtualHost(t);
+  const [disk] = await host.disks.list();
+  const groups = [{ kind: 'stripe' as const, disks: [disk?.name ?? ''] }];
+  await host.zfs.createPool({ name: 'tank', groups, mountpoint: '/mnt/tank' });
+  let clock = 1_000_000;
+  let looks = 0;
+  const zfs: Zfs = Object.assign(Object.create(host.zfs), {
+    datasets: async (scope?: DatasetScope) => {
+      if (scope !== undefined) looks += 1;
+      clock += scope === undefined ? 1000 : 100;
+      return await host.zfs.datasets(scope);
+    },
+  });
+  const keeper = new FactKeeper(
+    { ...host, zfs },
+    { serviceNames: [], paths: () => [], now: () => clock, changed: () => {} },
+  );
+  await keeper.renew('storage');
+  const after = async (milliseconds: number) => {
+    clock += milliseconds;
+    looks = 0;
+    keeper.glanceAtStorage([{ pool: 'tank' }]);
+    // The look ends in its own time.
+    await pause(20);
+    return looks;
+  };
+  assert.equal(await after(0), 1);
+  assert.equal(await after(20_000), 0);
+  assert.equal(await after(40_000), 1);
 });
