@@ -1,5 +1,6 @@
 import type { Outcome } from '../ports/commands.ts';
 import type { DomainObjection, Membership } from '../ports/domain.ts';
+import { messageOfProgram } from './runner.ts';
 
 /** What `net ads lookup` reports of a controller. */
 export interface ControllerReport {
@@ -18,6 +19,20 @@ export function readLookup(stdout: string): ControllerReport | undefined {
 
 /** The status that `timeout` ends with. */
 export const tookTooLong = 124;
+
+/**
+ * Whether `net` (Samba 4.22) has given up because the controller did not answer its ping, one UDP packet, in time. It then
+ * looks for one by the short name of the domain, which does not work, and reports that as an invalid parameter.
+ */
+export function isUnanswered({ status, stdout, stderr }: Outcome): boolean {
+  return status !== 0 && /An invalid parameter was passed to a service or function/.test(`${stderr}\n${stdout}`);
+}
+
+/** Why `net` did not succeed. */
+export function saidByNet(outcome: Outcome): string {
+  if (isUnanswered(outcome) || outcome.status === tookTooLong) return 'no controller answered in time';
+  return messageOfProgram(outcome) || `net ended with ${outcome.status}`;
+}
 
 /** The reason of a refusal by `kinit`. */
 export function ticketObjection({ status, stdout, stderr }: Outcome): {

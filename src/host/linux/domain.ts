@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { readKeytab } from '../../lib/keytab.ts';
 import { lines } from '../../lib/text.ts';
 import type { Outcome } from '../ports/commands.ts';
@@ -9,18 +10,23 @@ import type { Domain, DomainAccess, Inquiry, Joining, Membership } from '../port
 import { HostError } from '../ports/index.ts';
 import {
   type ControllerReport,
+  isUnanswered,
   logLines,
   membershipIn,
   readLookup,
+  saidByNet,
   ticketObjection,
   tookTooLong,
 } from './domain-read.ts';
 import { codeOf, hostError, isAbsence } from './failure.ts';
-import { messageOfProgram, type Runner } from './runner.ts';
+import type { Runner } from './runner.ts';
 
 /** Where Samba puts the machine's keys. */
 const machineKeytab = '/etc/krb5.keytab';
 const privateFolder = '/run/holdfast';
+
+/** Milliseconds between two tries to reach a controller. */
+const pauseBetween = 1000;
 
 /** Runs programs with temporary configuration files: the machine's own configuration is not yet that of a member. */
 interface Tools {
@@ -56,7 +62,7 @@ export class LinuxDomain implements Domain {
   join(joining: Joining, onLine: (line: string) => void): Promise<void> {
     return this.#with(joining, async (tools) => {
       await mustGetTicket(tools, joining);
-      // Samba 4.22.11 does not find a controller by the short name of the domain, and fails with "invalid parameter".
+      // Samba 4.22.11 does not find a controller by the short name of the domain (see `isUnanswered`).
       // The inquiry has found one within the time for DNS; a busy machine may need longer the second time.
       const { report, said } = await lookUp(tools, joining, joining.seconds + joining.dnsSeconds);
       if (report === undefined) throw new HostError(`The machine cannot join the domain ${joining.domain}: ${said}.`);
@@ -64,9 +70,7 @@ export class LinuxDomain implements Domain {
       const outcome = await net(tools, joining, ['join', '--no-dns-updates', '-S', report.controller]);
       for (const line of logLines(outcome.stdout, outcome.stderr)) onLine(line);
       if (outcome.status !== 0)
-        throw new HostError(
-          `The machine cannot join the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`,
-        );
+        throw new HostError(`The machine cannot join the domain ${joining.domain}: ${saidByNet(outcome)}`);
       if (!joining.dnsUpdates) return;
       const registration = await tools.run(['net', '-s', tools.conf, 'ads', 'dns', 'register', '-P'], {
         seconds: joining.seconds,
@@ -86,9 +90,7 @@ export class LinuxDomain implements Domain {
       }
       for (const line of logLines(outcome.stdout, outcome.stderr)) onLine(line);
       if (outcome.status !== 0)
-        throw new HostError(
-          `The machine cannot leave the domain ${joining.domain}: ${messageOfProgram(outcome) || `net ended with ${outcome.status}`}`,
-        );
+        throw new HostError(`The machine cannot leave the domain ${joining.domain}: ${saidByNet(outcome)}`);
       await this.forget();
     });
   }
@@ -185,9 +187,16 @@ async function mustGetTicket(tools: Tools, access: DomainAccess): Promise<void> 
     );
 }
 
-function net(tools: Tools, { seconds, dnsSeconds }: DomainAccess, argv: readonly string[]): Promise<Outcome> {
+/** Tries again until the time is over where the controller has not answered the first question. */
+async function net(tools: Tools, { seconds, dnsSeconds }: DomainAccess, argv: readonly string[]): Promise<Outcome> {
   const byTicket = ['--use-kerberos=required', `--use-krb5-ccache=${tools.cache}`];
-  return tools.run(['net', '-s', tools.conf, 'ads', ...argv, ...byTicket], { seconds: seconds + dnsSeconds });
+  const end = performance.now() + (seconds + dnsSeconds) * 1000;
+  const left = () => Math.max(1, Math.ceil((end - performance.now()) / 1000));
+  for (;;) {
+    const outcome = await tools.run(['net', '-s', tools.conf, 'ads', ...argv, ...byTicket], { seconds: left() });
+    if (!isUnanswered(outcome) || performance.now() + pauseBetween > end) return outcome;
+    await wait(pauseBetween);
+  }
 }
 
 /** Undefined when the domain has no such site. */

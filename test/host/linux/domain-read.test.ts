@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { logLines, readLookup, ticketObjection } from '../../../src/host/linux/domain-read.ts';
+import { isUnanswered, logLines, readLookup, saidByNet, ticketObjection } from '../../../src/host/linux/domain-read.ts';
 
 /** The output of Samba 4.22. */
 const lookup = `Information for Domain Controller: 10.0.2.15
@@ -51,6 +51,19 @@ test('refusals of kinit are classified', () => {
     stderr: 'kinit: KDC has no support for encryption type while getting initial credentials\n',
   });
   assert.deepEqual(other, { objection: 'other', said: 'KDC has no support for encryption type' });
+});
+
+test('net is asked again where no controller has answered, and its own words are told otherwise', () => {
+  const outcome = (stderr: string, status = 255) => ({ status, stdout: '', stderr });
+  const unanswered = outcome(
+    'Failed to join domain: failed to connect to AD: An invalid parameter was passed to a service or function.\n',
+  );
+  const refused = outcome('Failed to join domain: failed to connect to AD: Connect error\n');
+  assert.deepEqual([unanswered, refused, { ...unanswered, status: 0 }].map(isUnanswered), [true, false, false]);
+  assert.equal(saidByNet(unanswered), 'no controller answered in time');
+  assert.equal(saidByNet(outcome('', 124)), 'no controller answered in time');
+  assert.match(saidByNet(refused), /Connect error/);
+  assert.equal(saidByNet(outcome('')), 'net ended with 255');
 });
 
 test('a log leaves out Samba’s warnings about its private file', () => {
