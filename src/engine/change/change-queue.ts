@@ -140,8 +140,10 @@ export class ChangeQueue<T, C> {
    * pause is a few turns of the event loop, because the millisecond of a timer is longer than most changes.
    */
   async #gather(answered: number, longest: number): Promise<void> {
-    const end = performance.now() + Math.min(longest, longestGathering);
     const enough = this.#waiting.length + answered;
+    // The answers are written in this turn, before clients can send anything.
+    await nextTurn();
+    const end = performance.now() + Math.min(longest, longestGathering);
     while (this.#waiting.length < enough && performance.now() < end) await nextTurn();
   }
 }
