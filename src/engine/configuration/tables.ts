@@ -44,8 +44,9 @@ export class Table<F extends Fields = Fields> {
   readonly #texts = new Map<RecordOf<F>, string>();
   /** Ids by the name of a field, or `byKey`, and value. An index is built when it is first searched, and updated from then on. */
   readonly #indexes = new Map<string, Index>();
-  /** Built when first requested, and updated from then on. */
-  #groups: Groups<F> | undefined;
+  readonly #groups: Groups<F> = new Map();
+  /** The numbers of the groups that are built when groups are next requested. */
+  readonly #stale = new Set<number>();
 
   constructor(resource: Kept<F>) {
     this.resource = resource;
@@ -71,12 +72,9 @@ export class Table<F extends Fields = Fields> {
   }
 
   groups(): ReadonlyMap<number, readonly RecordOf<F>[]> {
-    if (this.#groups !== undefined) return this.#groups;
-    const groups: Groups<F> = new Map();
-    for (const number of new Set(Array.from(this.#byId.keys(), groupNumber)))
-      regroup(groups, number, (id) => this.#byId.get(id));
-    this.#groups = groups;
-    return groups;
+    for (const number of this.#stale) regroup(this.#groups, number, (id) => this.#byId.get(id));
+    this.#stale.clear();
+    return this.#groups;
   }
 
   /** The ids of the records with this value of the field, or with this key where the name is `byKey`. */
@@ -110,6 +108,7 @@ export class Table<F extends Fields = Fields> {
   load(records: readonly RecordOf<F>[], lastId: number): void {
     for (const record of records) {
       this.#byId.set(record.id, record);
+      this.#stale.add(groupNumber(record.id));
       this.#order.push(record);
     }
     this.#order.sort(this.#compare);
@@ -123,7 +122,7 @@ export class Table<F extends Fields = Fields> {
     this.#order.splice(placeOf(this.#order, record, this.#compare), 0, record);
     for (const [name, index] of this.#indexes)
       for (const value of searchedValues(this.resource, record, name)) addTo(index, value, record.id);
-    this.#regroup(record.id);
+    this.#stale.add(groupNumber(record.id));
   }
 
   delete(id: number): void {
@@ -135,11 +134,7 @@ export class Table<F extends Fields = Fields> {
     this.#order.splice(placeOf(this.#order, old, this.#compare), 1);
     for (const [name, index] of this.#indexes)
       for (const value of searchedValues(this.resource, old, name)) removeFrom(index, value, id);
-    this.#regroup(id);
-  }
-
-  #regroup(id: number): void {
-    if (this.#groups !== undefined) regroup(this.#groups, groupNumber(id), (one) => this.#byId.get(one));
+    this.#stale.add(groupNumber(id));
   }
 }
 
