@@ -406,15 +406,11 @@ export class LayeredDraft implements Draft {
     sent: SentOf<F>,
     fill: Partial<RecordOf<F>>,
   ): RecordOf<F> {
+    const given: Readonly<Record<string, unknown>> = { ...before, ...fill, ...sent };
     const laid: Record<string, unknown> = { id };
     for (const [name, field] of Object.entries(of.fields)) {
       if (!isKept(field)) continue;
-      const value = [
-        fieldValue(sent, name),
-        fieldValue(fill, name),
-        before && fieldValue(before, name),
-        field.initial,
-      ].find((one) => one !== undefined);
+      const value = given[name] === undefined ? field.initial : given[name];
       if (value !== undefined) laid[name] = value;
       else if (field.use !== 'plain') laid[name] = null;
       else if (!this.issues.has(name)) this.issues.add(name, isRequired);

@@ -19,7 +19,7 @@ export function readSent<F extends Fields>(fields: F, body: unknown, mode: 'crea
   const issues = new IssueList();
   const sent: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
-    const key = [name, ...field.otherNames].find((one) => Object.hasOwn(body, one));
+    const key = Object.hasOwn(body, name) ? name : field.otherNames.find((one) => Object.hasOwn(body, one));
     if (!maySend(field) || key === undefined || (mode === 'update' && field.createOnly)) continue;
     const value = body[key];
     if (value === null || value === undefined) {
