@@ -160,7 +160,10 @@ export function ensure<Name extends string, Args extends Texts<Name>>(spec: Ensu
       ...shared(spec, args),
       ...(spec.isQuiet && is !== undefined && { isMade: (host: Host) => is(host, of, args) }),
       kept: ({ before: found }: Found) => journals?.(found) ?? found,
-      look: async (host: Host) => ({ was: await is?.(host, of, args), before: (await before?.(host, of)) ?? '' }),
+      async look(host: Host) {
+        const was = await is?.(host, of, args);
+        return { was, before: was === true ? '' : ((await before?.(host, of)) ?? '') };
+      },
       async perform(host: Host, { was }: Found, running: Running) {
         if (was !== true || isExclusive) await make(host, args, running);
       },
