@@ -56,7 +56,8 @@ export function virtualLookups(store: PoolStore): Lookups {
 
     inSnapshot(path: string): string | undefined {
       const [mountpoint = '', rest] = path.split(`/${snapshotsFolder}/`);
-      const [name, ...below] = (rest ?? '').split('/');
+      if (rest === undefined) return undefined;
+      const [name, ...below] = rest.split('/');
       const guid = [...store.mountTable].find(([, at]) => at === mountpoint)?.[0];
       const dataset = store
         .imported()
