@@ -1,7 +1,8 @@
 /**
- * `bin/script bench/profile.ts WHAT [--shares N] [--functions N] [--daemon FILE]`: where the daemon's time goes, by part and
- * by function. WHAT is `get`, `list`, `put`, `post`, or `start`. V8 samples the main thread every 100 µs, also while it waits
- * for the disk or the processor; a sample counts for at most twice that, so that waiting hardly counts.
+ * `bin/script bench/profile.ts WHAT [--protocol nfs|cifs|afp] [--shares N] [--functions N] [--daemon FILE]`: where the
+ * daemon's time goes, by part and by function. WHAT is `get`, `list`, `put`, `post`, or `start`. V8 samples the main thread
+ * every 100 µs, also while it waits for the disk or the processor; a sample counts for at most twice that, so that waiting
+ * hardly counts.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { SourceMap } from 'node:module';
@@ -11,11 +12,12 @@ import { parseArgs } from 'node:util';
 import { bundle, root } from '../scripts/bundle.ts';
 import { load } from './load.ts';
 import { request, startDaemon } from './processes.ts';
-import { makeShares } from './shares.ts';
+import { makeShares, protocolNamed, shareOf } from './shares.ts';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    protocol: { type: 'string', default: 'nfs' },
     shares: { type: 'string', default: '100' },
     functions: { type: 'string', default: '25' },
     daemon: { type: 'string' },
@@ -25,20 +27,25 @@ const { values: options, positionals } = parseArgs({
 /** Between two samples. */
 const microseconds = 100;
 
-const list = '/api/v1.0/sharing/nfs/';
-let count = 0;
-const other = () => {
+const protocol = protocolNamed(options.protocol);
+const list = `/api/v1.0/sharing/${protocol}/`;
+/** Above the numbers of the shares that are there. */
+let count = 100_000;
+const newShare = () => {
   count += 1;
-  return `10.200.${count >> 8}.${count & 255}`;
+  return JSON.stringify(shareOf(protocol, count, '/mnt/tank').body);
 };
-const newShare = () => JSON.stringify({ nfs_paths: ['/mnt/tank'], nfs_hosts: other() });
+const newComment = () => {
+  count += 1;
+  return JSON.stringify({ [`${protocol}_comment`]: `comment ${count}` });
+};
 const loads = {
   get: { status: 200, requests: 20_000, request: () => request('GET', `${list}50/`) },
   list: { status: 200, requests: 15_000, request: () => request('GET', list) },
   put: {
     status: 200,
     requests: 3000,
-    request: () => request('PUT', `${list}50/`, JSON.stringify({ nfs_comment: other() })),
+    request: () => request('PUT', `${list}50/`, newComment()),
   },
   post: { status: 201, requests: 1000, request: () => request('POST', list, newShare()) },
 };
@@ -105,7 +112,7 @@ async function measure(): Promise<void> {
   const [what = ''] = positionals;
   if (options.daemon === undefined) await bundle('dist');
   const program = options.daemon ?? join(root, 'dist/holdfast.mjs');
-  if (Number(options.shares) > 0) await makeShares(folder, Number(options.shares), 'nfs');
+  if (Number(options.shares) > 0) await makeShares(folder, Number(options.shares), protocol);
   const profiles = join(folder, 'profiles');
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${microseconds}`];
   const daemon = await startDaemon(folder, { program, nodeOptions });

@@ -12,7 +12,14 @@ import { send } from './send.ts';
 const context = { actor: 'bench', request: 'shares' };
 const perChange = 500;
 
-export type Protocol = 'cifs' | 'afp' | 'nfs';
+const protocols = ['cifs', 'afp', 'nfs'] as const;
+export type Protocol = (typeof protocols)[number];
+
+export function protocolNamed(name: string): Protocol {
+  const found = protocols.find((one) => one === name);
+  if (found === undefined) throw new Error(`expected ${protocols.join(', ')}, got ${name}`);
+  return found;
+}
 
 export interface Share {
   /** The body for `sharing/<protocol>/`. */
