@@ -5,7 +5,7 @@
 import { isObject } from '../lib/json.ts';
 import { StoreError } from '../store/open.ts';
 import { ask, pairSocket } from './local-socket.ts';
-import { pairOf } from './pair-files.ts';
+import { expectVoteHost, pairOf } from './pair-files.ts';
 import type { Settings } from './settings.ts';
 
 type Say = (line: string) => void;
@@ -15,6 +15,19 @@ export async function movePool(settings: Settings, order: 'take' | 'release', sa
   const { pool } = ownPair(settings.state);
   await ask(pairSocket(settings), 'POST', `/${order}`, {});
   say(order === 'take' ? `This machine serves ${pool}.` : `This machine has released ${pool}.`);
+}
+
+/** Has the daemon ask another machine for the third vote of the pair, or no more without one. */
+export async function orderVote(settings: Settings, host: string | undefined, say: Say): Promise<void> {
+  const { self, nodes } = ownPair(settings.state);
+  if (host !== undefined) expectVoteHost(host);
+  await ask(pairSocket(settings), 'POST', '/vote', { host: host ?? null });
+  const other = Object.keys(nodes).find((name) => name !== self) ?? '';
+  say(
+    host === undefined
+      ? `This machine has no third vote. Run this command on ${other} too.`
+      : `This machine asks ${host} for the third vote. Run this command on ${other} too.`,
+  );
 }
 
 /** Shows which machine has the pool. */

@@ -15,6 +15,7 @@ import {
 import { hostIdFile, hostIdOf } from '../engine/pair/host-id.ts';
 import { joinFileOf } from '../engine/pair/joining.ts';
 import { isBaseUrl, isNodeName, type Pair, readPair } from '../engine/pair/pair.ts';
+import { expectVoteService, voteService } from '../engine/pair/vote.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { LeaseState } from '../host/ports/lease.ts';
 import { stateDataset } from '../host/ports/zfs.ts';
@@ -26,7 +27,7 @@ import { databaseFile, keyFile, makeFolder, markFile, replaceDurably } from '../
 import { giveToNode } from '../store/node-records.ts';
 import { mustBeUnused, StoreError } from '../store/open.ts';
 import { recoveryKeyName } from '../store/pool-backups.ts';
-import { nodeFolder, pairFile, pairKeyFile, pairOf, parsed, stateOnPool } from './pair-files.ts';
+import { expectVoteHost, nodeFolder, pairFile, pairKeyFile, pairOf, parsed, stateOnPool } from './pair-files.ts';
 import { fetchJoinFile } from './pair-join.ts';
 import { openHost } from './serve.ts';
 import { type Settings, SettingsError } from './settings.ts';
@@ -40,23 +41,26 @@ export interface Forming {
   readonly nodes: readonly string[];
   /** A file for the other machine, which otherwise joins by a token. */
   readonly to: string | undefined;
+  /** The third machine that has a vote. */
+  readonly vote: string | undefined;
   /** Paths of the resources of which each machine has records of its own. */
   readonly ofNode: readonly string[];
   readonly say: Say;
 }
 
 /** Moves the configuration of this machine to its pool, and writes the file with which the other machine joins. */
-export async function formPair({ settings, pool, nodes, to, ofNode, say }: Forming): Promise<void> {
+export async function formPair({ settings, pool, nodes, to, vote, ofNode, say }: Forming): Promise<void> {
   const { state } = settings;
   refusePair(state);
   const urls = urlsOf(urlsAlone(nodes));
+  if (vote !== undefined) expectVoteHost(vote);
   mustBeUnused(state);
   if (!existsSync(databaseFile(state)) || !existsSync(keyFile(state)))
     throw new StoreError(`${state} has no configuration. Start the service once, and set this machine up first.`);
   await withHost(settings, async (host) => {
     const pair = await poolFor(host, pool, urls);
     const links = linksOf(nodes);
-    const { self, key: clusterKey } = await enterCluster(host, { ...pair, links }, undefined);
+    const { self, key: clusterKey } = await enterCluster(host, { ...pair, links }, { key: undefined, vote });
     await host.zfs.guardPool(pool);
     await host.lease.take({ founding: true });
     await makeStateDataset(host, pool);
@@ -111,7 +115,8 @@ export async function joinPair(settings: Settings, from: Invitation, discards: b
       );
     await differ(host, isObject(value) ? String(value['hostId'] ?? '') : '');
     const clusterKey = Buffer.from(isObject(value) ? String(value['clusterKey'] ?? '') : '', 'base64');
-    const { self } = await enterCluster(host, pair, clusterKey);
+    const vote = isObject(value) && value['vote'] !== undefined ? expectVoteHost(String(value['vote'])) : undefined;
+    const { self } = await enterCluster(host, pair, { key: clusterKey, vote });
     makeFolder(nodeFolder(state), 0o700);
     replaceDurably(pairKeyFile(state), key);
     // The ledger of accounts stays: it tells which of the machine's accounts are those of Holdfast.
@@ -151,35 +156,51 @@ interface Entered {
  * The name of this machine in the cluster. Unless an administrator has set one up, writes the configuration of Corosync
  * and starts it with Pacemaker. Without a key, makes one, or takes that of an earlier attempt.
  */
-async function enterCluster(host: Host, pair: Pair, given: Buffer | undefined): Promise<Entered> {
+async function enterCluster(
+  host: Host,
+  pair: Pair,
+  { key: given, vote }: { readonly key: Buffer | undefined; readonly vote: string | undefined },
+): Promise<Entered> {
   const { nodes, links } = pair;
   const { files, lease, services } = host;
   const state = await lease.look();
   const present = (await files.read(corosyncFile)) ?? '';
   const isForeign = isForeignCluster(state, present);
+  const conf = corosyncConf(pair, { processors: availableParallelism(), vote });
   if (host.kind === 'virtual' || isForeign || Object.keys(links).length === 0) {
-    if (state !== undefined) return { self: amongNodes(state.self, nodes), key: undefined };
+    if (state !== undefined) {
+      const self = amongNodes(state.self, nodes);
+      if (vote !== undefined && host.kind !== 'virtual')
+        throw new StoreError(
+          `An administrator has set up this cluster, and cares for its quorum device in ${corosyncFile}. Run this command without --vote.`,
+        );
+      // No program reads it there.
+      if (vote !== undefined) await files.write(corosyncFile, conf, { mode: 0o644 });
+      return { self, key: undefined };
+    }
     throw new StoreError(
       'This machine is in no cluster, or its cluster does not run. A pair requires Corosync and Pacemaker with fencing; on a virtual host, --shelf.',
     );
   }
   const self = amongNodes((await host.network.look()).hostname, nodes);
-  const states = await services.states(clusterServices);
-  const missing = [...states].filter(([, { installed }]) => !installed);
+  const states = await services.states([...clusterServices, voteService]);
+  const missing = clusterServices.filter((name) => states.get(name)?.installed !== true);
   if (missing.length > 0)
     throw new StoreError(
-      `A pair requires ${sentenceList(missing.map(([name]) => name))}. Run: apt-get install corosync pacemaker pacemaker-cli-utils`,
+      `A pair requires ${sentenceList(missing)}. Run: apt-get install corosync pacemaker pacemaker-cli-utils`,
     );
+  if (vote !== undefined) await expectVoteService(host);
   const earlier = isOwnConf(present) ? await files.read(corosyncKeyFile, { encoding: 'base64' }) : undefined;
   const key = given ?? (earlier === undefined ? randomBytes(128) : Buffer.from(earlier, 'base64'));
-  const conf = corosyncConf(pair, { processors: availableParallelism() });
   if (state === undefined || conf !== present || earlier !== key.toString('base64')) {
     // The packages start them with a cluster of one machine.
-    for (const name of clusterServices.toReversed()) if (states.get(name)?.running === true) await services.stop(name);
+    for (const name of [voteService, ...clusterServices.toReversed()])
+      if (states.get(name)?.running === true) await services.stop(name);
     await files.write(corosyncKeyFile, key.toString('base64'), { encoding: 'base64', mode: 0o400 });
     await files.write(corosyncFile, conf, { mode: 0o644 });
     for (const name of clusterServices) await services.start(name);
   }
+  if (vote !== undefined) await services.start(voteService);
   for (let tries = 0; (await lease.look().catch(() => undefined))?.self !== self; tries += 1) {
     if (tries === clusterPatience)
       throw new StoreError(

@@ -1,10 +1,11 @@
 /** What a machine of a pair keeps for itself, beside the configuration on the pool. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type OwnPair, readOwnPair } from '../engine/pair/pair.ts';
+import { isVoteHost, type OwnPair, readOwnPair } from '../engine/pair/pair.ts';
 import { stateDataset } from '../host/ports/zfs.ts';
+import { quote } from '../lib/text.ts';
 import { StoreError } from '../store/open.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, SettingsError } from './settings.ts';
 
 export const nodeFolder = (state: string): string => join(state, 'node');
 export const pairFile = (state: string): string => join(nodeFolder(state), 'pair.json');
@@ -42,4 +43,13 @@ export function rootOf({ host, state }: Pick<Settings, 'host' | 'state'>): strin
 /** The folder of the state on the pool. */
 export function stateOnPool(settings: Pick<Settings, 'host' | 'state'>, pool: string): string {
   return join(rootOf(settings), 'mnt', pool, stateDataset);
+}
+
+/** Throws for a text that is neither an address nor a host name of the machine with the third vote. */
+export function expectVoteHost(text: string): string {
+  if (!isVoteHost(text))
+    throw new SettingsError(
+      `Expected an address or a host name of the machine with the third vote, such as 192.0.2.13, got ${quote(text)}.`,
+    );
+  return text;
 }

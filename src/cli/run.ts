@@ -224,12 +224,14 @@ function addPair(program: Command): void {
       '--to <file>',
       'file for "holdfast ha join" on the other machine, instead of a token; it has the key of all secrets',
     )
-    .action(async (pool: string, options: Options & { node: readonly string[]; to?: string }) => {
+    .option('--vote <host>', 'address or host name of a third machine whose corosync-qnetd has a vote')
+    .action(async (pool: string, options: Options & { node: readonly string[]; to?: string; vote?: string }) => {
       const { catalogue } = await import('../areas/index.ts');
       const { isKeptResource } = await import('../engine/engine.ts');
       const { formPair } = await import('./ha.ts');
       const ofNode = catalogue.filter(isKeptResource).flatMap(({ ofNode, path }) => (ofNode ? [path] : []));
-      await formPair({ settings: settingsOf(options), pool, nodes: options.node, to: options.to, ofNode, say });
+      const { node: nodes, to, vote } = options;
+      await formPair({ settings: settingsOf(options), pool, nodes, to, vote, ofNode, say });
     });
   command('join', 'make this machine the other one of a pair. The service must be stopped')
     .argument(
@@ -241,6 +243,14 @@ function addPair(program: Command): void {
       const token = async () => (await import('./password.ts')).readPassword('Token of the other machine: ');
       const from = file === undefined ? { token } : { file };
       await (await import('./ha.ts')).joinPair(settingsOf(options), from, options.discard === true, say);
+    });
+  command('vote', 'ask a third machine for a vote, or no more. To be run on both machines; the service must be running')
+    .argument('[host]', 'address or host name of the machine on which corosync-qnetd runs')
+    .option('--remove', 'do without a third vote')
+    .action(async (host: string | undefined, options: Options & { remove?: boolean }) => {
+      if ((host === undefined) !== (options.remove === true))
+        return fail('expected a host or --remove, such as: holdfast ha vote 192.0.2.13');
+      await (await import('./ha-order.ts')).orderVote(settingsOf(options), host, say);
     });
   for (const [order, description] of [
     ['take', 'import the pool and serve it here'],

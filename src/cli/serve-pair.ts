@@ -2,11 +2,15 @@
 
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { availableParallelism } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { holds, release, take } from '../engine/pair/hold.ts';
 import { type Release, readRelease, switchOf } from '../engine/pair/last-switch.ts';
-import type { OwnPair } from '../engine/pair/pair.ts';
+import { isVoteHost, type OwnPair } from '../engine/pair/pair.ts';
+import { changeVote } from '../engine/pair/vote.ts';
 import { PairWatch } from '../engine/pair/watch.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
+import { objectIn } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 import { removeFile, replaceDurably } from '../store/marks.ts';
 import { Seal } from '../store/seal.ts';
@@ -55,7 +59,8 @@ class MachineOfPair {
     } else await this.#wait();
   }
 
-  async answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method, url } = request;
     const order = `${method} ${url}`;
     const answer = (status: number, value: unknown) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
@@ -65,6 +70,13 @@ class MachineOfPair {
         await (order === 'POST /take' ? this.#inTurn(() => this.#take()) : this.#released());
         return void answer(200, {});
       }
+      if (order === 'POST /vote') {
+        const { host } = objectIn(await text(request)) ?? {};
+        if (host !== null && (typeof host !== 'string' || !isVoteHost(host)))
+          return void answer(400, { error_message: 'Expected host as an address, a host name or null.' });
+        await this.#inTurn(() => this.#changeVote(host ?? undefined));
+        return void answer(200, {});
+      }
       if (order !== 'GET /') return void answer(404, { error_message: `There is no ${order}.` });
       const state = await this.#host.lease.look();
       answer(200, { hasPool: this.#serving !== undefined, holder: state?.holder, members: state?.nodes });
@@ -72,6 +84,11 @@ class MachineOfPair {
       this.#daemon.output.log.error({ error: messageOf(error) }, `pair: ${order} failed`);
       answer(error instanceof HostError ? 409 : 500, { error_message: messageOf(error) });
     }
+  }
+
+  async #changeVote(vote: string | undefined): Promise<void> {
+    await changeVote(this.#host, this.#pair, { processors: availableParallelism(), vote });
+    this.#daemon.output.log.info({ vote }, 'pair: changed the third vote');
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {

@@ -106,7 +106,7 @@ test('the machine that has the pool serves it, and issues no token before it is 
   assert.match(alone.text, /not part of a pair/);
   await end('alpha');
   const nodes = ['--node', `alpha=${urls.alpha}`, '--node', `beta=${urls.beta}`];
-  const text = await succeeds('alpha', ['ha', 'form', 'tank', ...nodes]);
+  const text = await succeeds('alpha', ['ha', 'form', 'tank', ...nodes, '--vote', '192.0.2.13']);
   assert.match(text, /holdfast create cluster-token/);
   await start('alpha');
   // As after the first start of a package.
@@ -175,6 +175,9 @@ test('a token over plain HTTP is encrypted too, and joins a machine that was ins
   const token = isObject(answer) ? String(answer['token']) : '';
   assert.equal(readJoinToken(token)?.url, urls.alpha);
   await succeeds('beta', ['ha', 'join'], token);
+  // It asks the same machine for the third vote.
+  const conf = join(stateOf('beta'), 'virtual', 'root', 'etc', 'corosync', 'corosync.conf');
+  assert.match(readFileSync(conf, 'utf8'), /host: 192\.0\.2\.13\n/);
   await start('beta');
   assert.equal(await readiness('beta'), 'standby\n');
 });

@@ -86,7 +86,8 @@ async function fails(pattern: RegExp, name: Name, ...words: readonly string[]): 
 }
 
 const nodes = ['--node', `alpha=${urls.alpha}`, '--node', `beta=${urls.beta}`];
-const form = (pool: string) => ['form', pool, ...nodes, '--to', joinFile];
+const third = '192.0.2.13';
+const form = (pool: string, vote = third) => ['form', pool, ...nodes, '--vote', vote, '--to', joinFile];
 
 const onMachine = (name: Name, path: string) => join(stateOf(name), 'virtual', 'root', path);
 const isRunning = (name: Name, service: string) => {
@@ -134,6 +135,9 @@ test('a machine that stands alone becomes the first of a pair, and the other one
     joinFile,
   );
   await fails(/not part of a pair/, 'alpha', 'status');
+  await fails(/not part of a pair/, 'alpha', 'vote', third);
+  for (const wrong of ['a b', `${third}\n}`, 'fe80::1'])
+    await fails(/Expected an address or a host name of the machine/, 'alpha', ...form('tank', wrong));
   await succeeds('alpha', ...form('tank'));
   await fails(/already alpha of the pair/, 'alpha', ...form('tank'));
   writeFileSync(join(folder, 'other.json'), '{"pool": "tank"}');
@@ -266,6 +270,39 @@ test('the name and the address of the pair move with it, and maintenance keeps t
   const settings = await api('beta').expect(200, 'GET', 'network/globalconfiguration/');
   assert.equal(settings['gc_hostname_virtual'], 'storage');
   await switchTo('alpha');
+});
+
+test('both machines ask a third one for a vote, and a problem says so when it is not seen', async () => {
+  const cluster = '/api/holdfast/v1/cluster';
+  const vote = async () => (await api('alpha').expect(200, 'GET', cluster))['vote'];
+  // Otherwise a machine looks every 20 seconds.
+  const look = () => api('alpha').expect(200, 'POST', `${cluster}/maintenance`, { enabled: false });
+  const isReported = async () =>
+    (await api('alpha').list('/api/holdfast/v1/problems')).some(({ kind }) => kind === 'vote');
+  const conf = (name: Name) => readFileSync(onMachine(name, 'etc/corosync/corosync.conf'), 'utf8');
+  for (const name of ['alpha', 'beta'] as const) assert.match(conf(name), /host: 192\.0\.2\.13\n/);
+  await look();
+  assert.deepEqual(await vote(), { host: third, seen: true, given_to: ['alpha', 'beta'] });
+  assert.equal(await isReported(), false);
+  const unseen = join(folder, 'shelf', 'vote-unseen');
+  writeFileSync(unseen, '');
+  await look();
+  assert.deepEqual(await vote(), { host: third, seen: false, given_to: [] });
+  await until(isReported);
+  rmSync(unseen);
+  await look();
+  await until(async () => !(await isReported()));
+  await fails(/expected a host or --remove/, 'alpha', 'vote');
+  await fails(/expected a host or --remove/, 'alpha', 'vote', third, '--remove');
+  await fails(/Expected an address or a host name of the machine/, 'alpha', 'vote', 'a {');
+  for (const name of ['alpha', 'beta'] as const)
+    assert.match(await succeeds(name, 'vote', '--remove'), /no third vote/);
+  await look();
+  assert.equal(await vote(), null);
+  for (const name of ['alpha', 'beta'] as const) assert.match(conf(name), /two_node: 1/);
+  await succeeds('alpha', 'vote', 'judge.example.org');
+  await look();
+  assert.deepEqual(await vote(), { host: 'judge.example.org', seen: true, given_to: ['alpha', 'beta'] });
 });
 
 test('trying the fence ends the other machine, and only that one', async () => {

@@ -20923,6 +20923,26 @@ export interface components {
              */
             fence_failed: boolean;
         };
+        /** ClusterVote */
+        ClusterVote: {
+            /**
+             * @description Address or host name of the machine whose corosync-qnetd has the vote.
+             * @example example
+             */
+            host: string;
+            /**
+             * @description Whether each machine of the cluster that is online has its vote.
+             * @example true
+             */
+            seen: boolean;
+            /**
+             * @description The machines that have its vote.
+             * @example [
+             *       "example"
+             *     ]
+             */
+            given_to: string[];
+        };
         /** ClusterStep */
         ClusterStep: {
             /**
@@ -21031,6 +21051,17 @@ export interface components {
              *     ]
              */
             nodes: components["schemas"]["ClusterNode"][];
+            /**
+             * @description The third vote, of a machine without the disks; null without one.
+             * @example {
+             *       "host": "example",
+             *       "seen": true,
+             *       "given_to": [
+             *         "example"
+             *       ]
+             *     }
+             */
+            vote: components["schemas"]["ClusterVote"] | null;
             /**
              * @description How the pool came to this machine; null for the first one.
              * @example {

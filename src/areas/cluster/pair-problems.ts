@@ -11,7 +11,7 @@ const about = 'holdfast/cluster';
 /** What would keep the other machine from taking the pool, or would let both have it. */
 export function pairProblems(
   { self, nodes, pool }: OwnPair,
-  { state, fencing, isGuarded }: PairCondition,
+  { state, fencing, vote, isGuarded }: PairCondition,
   now: number,
 ): readonly Problem[] {
   if (state === undefined)
@@ -62,6 +62,20 @@ export function pairProblems(
         detail: name,
       });
   }
+  const online = state.nodes.flatMap(({ name, state: seen }) =>
+    seen === 'online' && Object.hasOwn(nodes, name) ? name : [],
+  );
+  const without = vote === undefined ? [] : online.filter((name) => !vote.givenTo.includes(name));
+  if (vote !== undefined && without.length > 0)
+    add({
+      kind: 'vote',
+      severity: 'warning',
+      message:
+        without.length === online.length
+          ? `${vote.host} does not give its vote: one more failure ends the majority, and no machine serves ${pool} then. Start corosync-qnetd there, and check its port 5403.`
+          : `${vote.host} gives ${without.join(', ')} no vote: if the other machine fails, ${without.join(', ')} cannot take ${pool}. Run there: systemctl status corosync-qdevice`,
+      detail: vote.host,
+    });
   for (const { node, devices, lastEnded, hasFailed } of fencing) {
     if (!Object.hasOwn(nodes, node)) continue;
     if (devices.length === 0)

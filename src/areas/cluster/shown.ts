@@ -1,6 +1,7 @@
 /** What both machines of a pair show of it, and what they refuse to do with it. */
 import { invalid, refused } from '../../engine/declare/errors.ts';
 import type { ClusterControl } from '../../engine/services.ts';
+import type { LeaseState, Vote } from '../../host/ports/lease.ts';
 
 /** Name and address of the pair. */
 interface Named {
@@ -26,11 +27,11 @@ export function shownCluster(control: ClusterControl | undefined, { name, addres
   if (control === undefined)
     return {
       ...{ pool: null, self: null, holder: null, has_quorum: false, maintenance: false, name, address },
-      ...{ nodes: [], last_switch: null },
+      ...{ nodes: [], vote: null, last_switch: null },
     };
   const {
     pair: { pool, self, nodes },
-    condition: { state, fencing },
+    condition: { state, fencing, vote },
   } = control;
   const last = control.lastSwitch();
   const names = [...new Set([...Object.keys(nodes), ...(state?.nodes ?? []).map((one) => one.name)])];
@@ -55,6 +56,7 @@ export function shownCluster(control: ClusterControl | undefined, { name, addres
         fence_failed: of?.hasFailed ?? false,
       };
     }),
+    vote: shownVote(vote, names, state),
     last_switch:
       last === undefined
         ? null
@@ -67,4 +69,12 @@ export function shownCluster(control: ClusterControl | undefined, { name, addres
             steps: last.steps,
           },
   };
+}
+
+/** It is seen if each machine that runs has the vote. */
+function shownVote(vote: Vote | undefined, names: readonly string[], state: LeaseState | undefined) {
+  if (vote === undefined) return null;
+  const { host, givenTo } = vote;
+  const online = names.filter((name) => state?.nodes.find((one) => one.name === name)?.state === 'online');
+  return { host, seen: online.length > 0 && online.every((name) => givenTo.includes(name)), given_to: givenTo };
 }

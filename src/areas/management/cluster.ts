@@ -49,6 +49,14 @@ const answer = objectOf('Cluster', {
     }),
     'The machines of the cluster.',
   ),
+  vote: orNull({
+    ...objectOf('ClusterVote', {
+      host: stringOf('Address or host name of the machine whose corosync-qnetd has the vote.'),
+      seen: flagOf('Whether each machine of the cluster that is online has its vote.'),
+      given_to: listOf(stringOf('Name of a machine.'), 'The machines that have its vote.'),
+    }),
+    description: 'The third vote, of a machine without the disks; null without one.',
+  }),
   last_switch: orNull({
     ...objectOf('ClusterSwitch', {
       from: orNull(stringOf('Machine that released the pool; null if it had failed.')),

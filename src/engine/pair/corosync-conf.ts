@@ -1,5 +1,5 @@
 import { lines } from '../../lib/text.ts';
-import type { Pair } from './pair.ts';
+import { isVoteHost, type Pair } from './pair.ts';
 
 export const corosyncFile = '/etc/corosync/corosync.conf';
 export const corosyncKeyFile = '/etc/corosync/authkey';
@@ -24,16 +24,21 @@ const consensus = 1000;
 interface Surroundings {
   /** The processors of this machine. */
   readonly processors: number;
+  /** The third machine whose corosync-qnetd has a vote; undefined without one. */
+  readonly vote?: string | undefined;
 }
 
 /**
  * `/etc/corosync/corosync.conf`, the same on both machines except for the scheduling.
  *
- * Two votes suffice while one machine is lost, because Pacemaker ends it before it takes anything. `wait_for_all` stays
- * on: a machine that starts alone waits until it has seen the other one, or it would end it at each of its own starts
- * while a cable is cut.
+ * Without a third vote, one of two votes suffices while a machine is lost, because Pacemaker ends that machine before it
+ * takes anything. `wait_for_all` stays on: a machine that starts alone waits until it has seen the other one, or it would
+ * end it at each of its own starts while a cable is cut.
+ *
+ * With a third vote, two of three are the majority. Corosync refuses `two_node` beside it. `wait_for_all` is left out: a
+ * machine that starts alone has the majority if the third machine gives it the vote, which only one machine gets.
  */
-export function corosyncConf({ guid, nodes, links }: Pair, { processors }: Surroundings): string {
+export function corosyncConf({ guid, nodes, links }: Pair, { processors, vote }: Surroundings): string {
   const names = Object.keys(nodes).toSorted();
   return lines(
     mark,
@@ -57,8 +62,7 @@ export function corosyncConf({ guid, nodes, links }: Pair, { processors }: Surro
     '}',
     'quorum {',
     '  provider: corosync_votequorum',
-    '  two_node: 1',
-    '  wait_for_all: 1',
+    vote === undefined ? ['  two_node: 1', '  wait_for_all: 1'] : deviceOf(vote),
     '}',
     'system {',
     // With real-time scheduling, Corosync can take a single processor from every other process.
@@ -69,4 +73,27 @@ export function corosyncConf({ guid, nodes, links }: Pair, { processors }: Surro
     '  to_syslog: yes',
     '}',
   );
+}
+
+/** The daemon `corosync-qdevice` reads this too. `ffsplit` requires one vote of the device. */
+function deviceOf(vote: string): readonly string[] {
+  if (!isVoteHost(vote)) throw new TypeError('the machine with the third vote is no address and no host name');
+  return [
+    '  device {',
+    '    model: net',
+    '    votes: 1',
+    '    net {',
+    `      host: ${vote}`,
+    '      algorithm: ffsplit',
+    // Certificates would have to be exchanged with the third machine.
+    '      tls: off',
+    '    }',
+    '  }',
+  ];
+}
+
+/** The third machine in a file that `corosyncConf` has made. */
+export function voteIn(conf: string): string | undefined {
+  const host = /^ {2}device \{$[^}]*^ {6}host: (\S+)$/m.exec(conf)?.[1];
+  return host !== undefined && isOwnConf(conf) && isVoteHost(host) ? host : undefined;
 }

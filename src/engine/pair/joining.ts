@@ -1,7 +1,7 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { Credential } from '../change/request.ts';
 import type { ClusterJoining } from '../services.ts';
-import { corosyncKeyFile } from './corosync-conf.ts';
+import { corosyncFile, corosyncKeyFile, voteIn } from './corosync-conf.ts';
 import { hostIdOf } from './host-id.ts';
 import { joinPurpose, keysOf, newJoinSecret, writeJoinToken } from './join-token.ts';
 import type { OwnPair, Pair } from './pair.ts';
@@ -15,6 +15,8 @@ export interface JoinFile extends Pair {
   readonly hostId: string;
   /** The key of Corosync, where Holdfast has set up the cluster. */
   readonly clusterKey?: string;
+  /** The third machine that has a vote. */
+  readonly vote?: string;
 }
 
 export async function joinFileOf(
@@ -24,9 +26,11 @@ export async function joinFileOf(
 ): Promise<JoinFile> {
   const isOwnCluster = Object.keys(links).length > 0;
   const clusterKey = isOwnCluster ? await host.files.read(corosyncKeyFile, { encoding: 'base64' }) : undefined;
+  const vote = voteIn((await host.files.read(corosyncFile)) ?? '');
   return {
     ...{ pool, guid, nodes, links, key: key.toString('base64'), hostId: await hostIdOf(host) },
     ...(clusterKey !== undefined && { clusterKey }),
+    ...(vote !== undefined && { vote }),
   };
 }
 

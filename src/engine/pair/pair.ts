@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isLinkLocal, parseIp } from '../../lib/ip.ts';
 import { isObject } from '../../lib/json.ts';
 
 /** What a machine of a pair has to know before it reaches the pool, which has everything else. */
@@ -68,6 +69,18 @@ export function readOwnPair(value: unknown): OwnPair | undefined {
 
 /** As a host name: the name of a node of the cluster. */
 export const isNodeName = (name: string): boolean => /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,62}[A-Za-z0-9])?$/.test(name);
+
+const hostName = /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*$/;
+
+/**
+ * An IP address or a host name of a third machine that has a vote. The file of Corosync has it as it is, and nothing in it
+ * can end its line or its section. Link-local addresses are refused, because they require the name of an interface.
+ */
+export function isVoteHost(text: string): boolean {
+  const ip = parseIp(text);
+  if (ip !== undefined) return !isLinkLocal(ip);
+  return text.length <= 253 && hostName.test(text) && !/(?:^|\.)\d+$/.test(text);
+}
 
 /** `https://192.0.2.7` or `http://nas1.example.org:8080`. */
 export function isBaseUrl(text: string): boolean {

@@ -1,5 +1,5 @@
 import { type Host, HostError } from '../../host/ports/index.ts';
-import type { AboutNode, Fencing, LeaseState } from '../../host/ports/lease.ts';
+import type { AboutNode, Fencing, LeaseState, Vote } from '../../host/ports/lease.ts';
 import { messageOf } from '../../lib/text.ts';
 import type { Log } from '../declare/log.ts';
 import { hostIdOf } from './host-id.ts';
@@ -11,6 +11,8 @@ export interface PairCondition {
   /** Undefined while the cluster does not answer. */
   readonly state: LeaseState | undefined;
   readonly fencing: readonly Fencing[];
+  /** The third machine that has a vote; undefined without one. */
+  readonly vote: Vote | undefined;
   /** Whether ZFS notices if both machines import the pool; undefined on the machine without it. */
   readonly isGuarded: boolean | undefined;
 }
@@ -36,7 +38,10 @@ const settling = 2000;
 /** Milliseconds between looks at the disks, each of which reads all of them. */
 const searchPause = 300_000;
 
-const notSeen: PairCondition = Object.freeze({ state: undefined, fencing: Object.freeze([]), isGuarded: undefined });
+const notSeen: PairCondition = Object.freeze({
+  ...{ state: undefined, fencing: Object.freeze([]) },
+  ...{ vote: undefined, isGuarded: undefined },
+});
 
 /** Looks at the cluster every 20 seconds and when its holder changes, and tells the other machine about this one. */
 export class PairWatch {
@@ -119,7 +124,9 @@ export class PairWatch {
       if (this.#isQuiet) return;
       if (await this.#publish(fencing)) fencing = await host.lease.fencing();
       if (this.#isQuiet) return;
-      this.#condition = Object.freeze({ state, fencing, isGuarded: await this.#isGuarded() });
+      const vote = await host.lease.vote();
+      if (this.#isQuiet) return;
+      this.#condition = Object.freeze({ state, fencing, vote, isGuarded: await this.#isGuarded() });
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       log.warn({ error: messageOf(error) }, 'pair: the cluster does not answer');

@@ -104,6 +104,18 @@ export function readAbout(text: string): AboutNode | undefined {
   });
 }
 
+/** The machine with the third vote, in what `corosync-cmapctl` prints of `quorum.device.net.host`. */
+export const readVoteHost = (text: string): string | undefined =>
+  /^quorum\.device\.net\.host \(str\) = (\S+)$/m.exec(text)?.[1];
+
+/**
+ * The machines that have the vote of the quorum device, in `corosync-quorumtool -s`: its daemon there is alive (`A`) and
+ * casts the vote (`V`).
+ */
+export function readVoters(text: string): readonly string[] {
+  return Object.freeze([...text.matchAll(/^ *\d+ +\d+ +A,V,\S+ (\S+)(?: \(local\))?$/gm)].map(([, name = '']) => name));
+}
+
 /** The attributes of each element of this name. Pacemaker writes each of them in double quotes. */
 function elementsIn(xml: string, name: string): readonly ReadonlyMap<string, string>[] {
   return [...xml.matchAll(new RegExp(`<${name}((?:\\s+[\\w-]+="[^"<]*")*)\\s*/?>`, 'g'))].map(([, attributes = '']) =>

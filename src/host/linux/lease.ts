@@ -1,6 +1,6 @@
 import { watch } from 'node:fs';
 import { HostError } from '../ports/index.ts';
-import { type AboutNode, type Fencing, type Lease, type LeaseState, leaseProblem } from '../ports/lease.ts';
+import { type AboutNode, type Fencing, type Lease, type LeaseState, leaseProblem, type Vote } from '../ports/lease.ts';
 import {
   readAbout,
   readCluster,
@@ -8,6 +8,8 @@ import {
   readFenceDevices,
   readFenceHistory,
   readNodeAttributes,
+  readVoteHost,
+  readVoters,
 } from './lease-read.ts';
 import { expectSuccess, type Runner } from './runner.ts';
 
@@ -122,6 +124,18 @@ export class LinuxLease implements Lease {
     const argv = ['stonith_admin', '--reboot', node, '--timeout', String(fenceSeconds)];
     expectSuccess(await this.#runner.run(argv, { timeout: (fenceSeconds + 10) * 1000 }), argv);
     await this.#describe(node, endedName, String(Date.now()));
+  }
+
+  async vote(): Promise<Vote | undefined> {
+    // Their output counts, not their status: the first one fails without the key, the second one without a majority.
+    const host = readVoteHost((await this.#runner.run(['corosync-cmapctl', '-b', 'quorum.device.net.host'])).stdout);
+    if (host === undefined) return undefined;
+    const { stdout } = await this.#runner.run(['corosync-quorumtool', '-s']);
+    return Object.freeze({ host, givenTo: readVoters(stdout) });
+  }
+
+  async reread(): Promise<void> {
+    await this.#do(['corosync-cfgtool', '-R']);
   }
 
   async publish(about: AboutNode): Promise<void> {

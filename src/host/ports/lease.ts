@@ -35,6 +35,12 @@ export interface Lease {
   /** Ends another machine by its fence device, which starts it again. Throws if the device could not. */
   fence(node: string): Promise<void>;
 
+  /** The third vote of the pair; undefined without one. */
+  vote(): Promise<Vote | undefined>;
+
+  /** Has the cluster read `corosync.conf` again, on each of its machines. */
+  reread(): Promise<void>;
+
   /** Tells the other machines of the pair about this one: see `LeaseNode.about`. */
   publish(about: AboutNode): Promise<void>;
 }
@@ -50,6 +56,14 @@ export interface LeaseState {
   readonly hasQuorum: boolean;
   /** Whether the cluster leaves everything as it is. */
   readonly isMaintained: boolean;
+}
+
+/** A machine outside the cluster that gives a vote to the machines that see it. */
+export interface Vote {
+  /** Its address or host name. */
+  readonly host: string;
+  /** The names of the machines that have its vote now, among those that this machine sees. */
+  readonly givenTo: readonly string[];
 }
 
 export interface LeaseNode {

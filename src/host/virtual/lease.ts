@@ -9,6 +9,7 @@ import {
   type LeaseNode,
   type LeaseState,
   leaseProblem,
+  type Vote,
 } from '../ports/lease.ts';
 import {
   codeOf,
@@ -67,12 +68,16 @@ export class VirtualLease implements Lease {
   readonly #nodes: string;
   readonly #file: string;
   readonly #maintained: string;
+  readonly #unseen: string;
+  readonly #conf: string;
   readonly #now: () => number;
 
   constructor(shelf: Shelf | undefined, root: string, now: () => number) {
     this.#shelf = shelf;
     this.#now = now;
     this.#maintained = join(shelf?.folder ?? '', 'maintained');
+    this.#unseen = join(shelf?.folder ?? '', 'vote-unseen');
+    this.#conf = join(root, 'etc', 'corosync', 'corosync.conf');
     this.#nodes = join(shelf?.folder ?? '', 'nodes');
     this.#file = join(shelf?.folder ?? '', 'holder');
     if (shelf === undefined) return;
@@ -170,6 +175,25 @@ export class VirtualLease implements Lease {
     if (plug === undefined || node === self) throw new HostError(`there is no other machine ${node}`);
     if (plug.pid !== process.pid && isRunning(plug.pid)) process.kill(plug.pid, 'SIGKILL');
     this.#plug(node, { ...plug, ended: this.#now() });
+  }
+
+  /** Of the configuration of Corosync, which no program reads on a virtual machine, only this is looked at. */
+  async vote(): Promise<Vote | undefined> {
+    this.#plugged();
+    const host = existsSync(this.#conf) ? /^ *host: (\S+)$/m.exec(readFileSync(this.#conf, 'utf8'))?.[1] : undefined;
+    if (host === undefined) return undefined;
+    const nodes = existsSync(this.#unseen) ? [] : ((await this.look())?.nodes ?? []);
+    return Object.freeze({ host, givenTo: nodes.flatMap(({ name, state }) => (state === 'online' ? name : [])) });
+  }
+
+  async reread(): Promise<void> {
+    this.#plugged();
+  }
+
+  /** Whether the machines see the one with the third vote. For tests. */
+  seeVote(isSeen: boolean): void {
+    if (isSeen) rmSync(this.#unseen, { force: true });
+    else writeFileSync(this.#unseen, '', { mode: 0o600 });
   }
 
   async publish(about: AboutNode): Promise<void> {

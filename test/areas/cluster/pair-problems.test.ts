@@ -25,7 +25,7 @@ const fence = (node: string, more: Partial<Fencing> = {}): Fencing => ({
   about: { version: '1.0', hostId: node === 'alpha' ? '0000000a' : '0000000b', missingDisks: [] },
   ...more,
 });
-const sound: PairCondition = { state, fencing: [fence('alpha'), fence('beta')], isGuarded: true };
+const sound: PairCondition = { state, fencing: [fence('alpha'), fence('beta')], vote: undefined, isGuarded: true };
 const problems = (condition: PairCondition) =>
   pairProblems(pair, condition, now).map(({ kind, detail }) => (detail === undefined ? kind : `${kind} ${detail}`));
 const beta = (more: Partial<Fencing>) => problems({ ...sound, fencing: [fence('alpha'), fence('beta', more)] });
@@ -71,4 +71,17 @@ test('a third machine with only a vote is missed', () => {
   const third = (seen: 'online' | 'offline') => ({ ...state, nodes: [...state.nodes, { name: 'judge', state: seen }] });
   assert.deepEqual(problems({ ...sound, state: third('online') }), []);
   assert.deepEqual(problems({ ...sound, state: third('offline') }), ['vote judge']);
+});
+
+test('each machine that runs has to have the third vote of a quorum device', () => {
+  const given = (...givenTo: string[]) => ({ ...sound, vote: { host: '192.0.2.13', givenTo } });
+  assert.deepEqual(problems(given('alpha', 'beta')), []);
+  assert.deepEqual(problems(given()), ['vote 192.0.2.13']);
+  assert.deepEqual(problems(given('alpha')), ['vote 192.0.2.13']);
+  const messageOf = (condition: PairCondition) => pairProblems(pair, condition, now)[0]?.message ?? '';
+  assert.match(messageOf(given()), /^192\.0\.2\.13 does not give its vote: .* Start corosync-qnetd there/);
+  assert.match(messageOf(given('alpha')), /^192\.0\.2\.13 gives beta no vote: if the other machine fails, beta cannot/);
+  // One that is off has no vote, and is missed already.
+  const off = state.nodes.map((one) => (one.name === 'beta' ? { ...one, state: 'offline' as const } : one));
+  assert.deepEqual(problems({ ...given('alpha'), state: { ...state, nodes: off } }), ['alone beta']);
 });

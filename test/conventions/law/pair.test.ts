@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { holds, release, take } from '../../../src/engine/pair/hold.ts';
 import { readPair } from '../../../src/engine/pair/pair.ts';
+import { changeVote } from '../../../src/engine/pair/vote.ts';
 import type { Host } from '../../../src/host/ports/index.ts';
 import { type FaultyHost, withFaults } from '../../support/faults.ts';
 import { scratchFolder, virtualHost } from '../../support/hosts.ts';
@@ -186,5 +187,34 @@ async function callUntil(
   faults.heed();
   return faults.titles.slice(0, n - left);
 }
+
+test('a change of the third vote whose call fails is completed by the same change again', async (t) => {
+  const { alpha, beta, pair } = await pairOn(t);
+  const change = (vote: string | undefined) => (host: Host) => changeVote(host, pair, { processors: 1, vote });
+  const hostOf = async () => (await alpha.machine.lease.vote())?.host;
+  for (const vote of ['192.0.2.13', 'judge.example.org', undefined]) {
+    const calls = await callsOf(alpha, change(vote));
+    assert.ok(calls.includes('files.write') && calls.includes('lease.reread'), calls.join());
+    for (const when of ['instead', 'afterwards'] as const)
+      for (let n = 1; n <= calls.length; n += 1) {
+        alpha.faults.heal();
+        await change('192.0.2.99')(alpha.faults.host);
+        alpha.faults.failAt(n, when);
+        await assert.rejects(change(vote)(alpha.faults.host), /made to fail/);
+        alpha.faults.heal();
+        await change(vote)(alpha.faults.host);
+        assert.equal(await hostOf(), vote);
+      }
+  }
+  await change('192.0.2.13')(alpha.machine);
+  assert.deepEqual((await alpha.machine.lease.vote())?.givenTo, ['alpha', 'beta']);
+  alpha.machine.lease.seeVote(false);
+  assert.deepEqual((await alpha.machine.lease.vote())?.givenTo, []);
+  await change(undefined)(alpha.machine);
+  // Alone, a machine could lose the majority by it.
+  beta.machine.lease.see('beta', 'unknown');
+  await assert.rejects(change('192.0.2.13')(alpha.machine), /does not see beta: .* Start beta first/);
+  assert.equal(await hostOf(), undefined);
+});
 
 class SwitchedOff extends Error {}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { corosyncConf, isOwnConf, isPackagedConf } from '../../../src/engine/pair/corosync-conf.ts';
+import { corosyncConf, isOwnConf, isPackagedConf, voteIn } from '../../../src/engine/pair/corosync-conf.ts';
 import { lines } from '../../../src/lib/text.ts';
 
 const pair = {
@@ -65,4 +65,50 @@ test('what the package installs is no cluster of an administrator, and what Hold
   assert.equal(isPackagedConf(packaged.replace('127.0.0.1', '192.0.2.11')), false);
   const own = corosyncConf(pair, { processors: 2 });
   assert.deepEqual([isPackagedConf(own), isOwnConf(own)], [false, true]);
+});
+
+test('a third vote takes the place of two_node and wait_for_all, beside which Corosync refuses it', () => {
+  const without = corosyncConf(pair, { processors: 8 });
+  const conf = corosyncConf(pair, { processors: 8, vote: '192.0.2.13' });
+  assert.equal(
+    conf,
+    without.replace(
+      '  two_node: 1\n  wait_for_all: 1\n',
+      lines(
+        '  device {',
+        '    model: net',
+        '    votes: 1',
+        '    net {',
+        '      host: 192.0.2.13',
+        '      algorithm: ffsplit',
+        '      tls: off',
+        '    }',
+        '  }',
+      ),
+    ),
+  );
+  for (const vote of ['192.0.2.13', '2001:db8::13', 'judge.example.org'])
+    assert.equal(voteIn(corosyncConf(pair, { processors: 1, vote })), vote);
+  assert.equal(voteIn(without), undefined);
+  assert.equal(voteIn(conf.replace('# Written by Holdfast.', '# By hand.')), undefined);
+});
+
+test('nothing that could end a line or a section gets into the file', () => {
+  for (const vote of [
+    ...[
+      '',
+      ' ',
+      '192.0.2.13\n}',
+      'judge\u0000',
+      'judge }',
+      'judge{',
+      'judge#',
+      'a b',
+      '-judge',
+      'judge.',
+      '999.0.2.13',
+    ],
+    ...['fe80::13', '169.254.0.13', 'fe80::13%eth0', '192.0.2.13/24', '192.0.2.13:5403', `${'a'.repeat(254)}`, 'jüdge'],
+  ])
+    assert.throws(() => corosyncConf(pair, { processors: 1, vote }), TypeError, vote);
 });

@@ -114,6 +114,14 @@ export function describeLease(hosts: readonly HostUnderTest[]): void {
         assert.ok(Number(await ended()) > 0);
       });
 
+      test('a third vote is that of the machine that the file of Corosync names, and none without it', async (t) => {
+        const {
+          hosts: [one],
+        } = await startPair(t);
+        assert.equal(await one.lease.vote(), undefined);
+        await one.lease.reread();
+      });
+
       test('a machine that is not in the pair gets no pool', async (t) => {
         const { hosts } = await startPair(t);
         await refused(hosts[0].lease.move('nobody'), /no machine nobody/);

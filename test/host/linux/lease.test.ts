@@ -7,6 +7,8 @@ import {
   readFenceDevices,
   readFenceHistory,
   readNodeAttributes,
+  readVoteHost,
+  readVoters,
 } from '../../../src/host/linux/lease-read.ts';
 import type { Runner } from '../../../src/host/linux/runner.ts';
 import { HostError } from '../../../src/host/ports/index.ts';
@@ -173,4 +175,14 @@ test('the lease of a pair that is being formed is taken whatever is known of the
   const { lease, changes } = cluster({ members: 'lost', holder: '' });
   await lease.take({ founding: true });
   assert.deepEqual(changes, ['take']);
+});
+
+test('a machine has the third vote while its daemon casts it', () => {
+  assert.equal(readVoteHost('quorum.device.net.host (str) = 192.0.2.13\n'), '192.0.2.13');
+  assert.equal(readVoteHost("Can't get key quorum.device.net.host. Error CS_ERR_NOT_EXIST\n"), undefined);
+  const voters = (name: string) => readVoters(recording(`quorumtool-${name}.txt`));
+  assert.deepEqual(voters('both'), ['alpha', 'beta']);
+  assert.deepEqual(voters('one'), ['alpha']);
+  assert.deepEqual(voters('stopped'), []);
+  assert.deepEqual(voters('none'), []);
 });
