@@ -1,7 +1,7 @@
 /**
  * Two machines on one shelf of disks, with Corosync, Pacemaker and a fence device, are one appliance to its clients.
- * The pool goes from alpha to beta by a switch, back when beta loses its power, and to beta again when alpha loses its
- * cable.
+ * The pool goes from alpha to beta by a switch, back when beta loses its cable, and, with the vote of a third machine, to
+ * beta again when alpha loses its power. Then beta starts alone.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile } from 'node:fs/promises';
@@ -23,6 +23,7 @@ import {
 } from '../support/lab/cluster.ts';
 import { nothingIsLost, Writer } from '../support/lab/cluster-load.ts';
 import { initiatorAt } from '../support/lab/initiator.ts';
+import { Machine } from '../support/lab/machine.ts';
 import { eventually, journal, rootPassword } from '../support/lab/nas.ts';
 import { runClient } from '../support/lab/network.ts';
 
@@ -30,6 +31,8 @@ const own = '/api/holdfast/v1';
 const film = 'a film of the holidays\n';
 const size = 32 * 1024 ** 2;
 let cluster: Cluster;
+/** The third machine, which has a vote and nothing else. */
+let judge: Machine | undefined;
 /** The second machine starts again after its fence was tried. */
 let started: Promise<void> = Promise.resolve();
 
@@ -37,6 +40,7 @@ before(async () => {
   cluster = await startCluster();
 });
 after(async () => {
+  await judge?.[Symbol.asyncDispose]();
   await cluster?.[Symbol.asyncDispose]();
 });
 
@@ -78,12 +82,7 @@ let atFirst: Seen;
 const clientsGoOn = () => eventually(60, async () => assert.deepEqual(await asClients(), atFirst));
 
 /** Runs the callback under writes until the other machine serves, and reports the seconds. */
-async function moved(
-  t: { diagnostic(text: string): void },
-  to: Name,
-  deed: () => Promise<unknown>,
-  served: () => void = () => {},
-): Promise<void> {
+async function moved(t: { diagnostic(text: string): void }, to: Name, deed: () => Promise<unknown>): Promise<void> {
   const writer = new Writer();
   try {
     await eventually(30, async () => assert.ok(writer.answered.size >= 3));
@@ -92,7 +91,6 @@ async function moved(
     await deed();
     await eventually(100, () => isServedBy(to));
     const seconds = (performance.now() - began) / 1000;
-    served();
     const before = writer.answered.size;
     await eventually(30, async () => assert.ok(writer.answered.size > before));
     const { last_switch: last } = await shown();
@@ -166,10 +164,7 @@ test('a switch moves the pool under writes, with the secrets of Samba, and ends 
   await eventually(60, async () => assert.deepEqual(await kinds(), []));
   const secrets = await at('alpha').run('net getlocalsid');
   const order = () => sharedApi(60).expect(202, 'POST', `${own}/cluster/switch`, { to: 'beta' });
-  await moved(t, 'beta', order, () => {
-    // For the next test: the cluster looks at the device every 30 seconds.
-    cluster.powerSwitch.isDead = true;
-  });
+  await moved(t, 'beta', order);
   assert.deepEqual(cluster.powerSwitch.ended, []);
   assert.deepEqual(await holders(cluster), ['beta']);
   assert.equal((await at('beta').run('net getlocalsid')).replace(/^.*: /, ''), secrets.replace(/^.*: /, ''));
@@ -178,34 +173,70 @@ test('a switch moves the pool under writes, with the secrets of Samba, and ends 
   assert.match(await at('beta').run('crm_mon --one-shot'), /holdfast-appliance.*Started beta/);
 });
 
-test('with a dead fence device a problem says so, nothing is taken over, and is once it works', async (t) => {
-  const { powerSwitch } = cluster;
-  await eventually(120, async () => assert.ok((await kinds()).includes('fence-failed')));
-  await moved(t, 'alpha', async () => {
-    await at('beta').cutPower();
-    await eventually(60, async () =>
-      assert.match(await at('alpha').run('crm_mon --one-shot'), /beta: UNCLEAN \(offline\)/),
-    );
-    const { status, output } = await at('alpha').tryRun('holdfast ha take');
-    assert.equal(status, 2, output);
-    assert.match(output, /beta is not seen and was not fenced, so it may still use the pool/);
-    assert.deepEqual(await holders(cluster, ['alpha']), []);
-    powerSwitch.isDead = false;
-    // As an administrator does who has repaired it, instead of waiting for the next look.
-    await at('alpha').run('crm_resource --refresh >/dev/null 2>&1');
-  });
-  assert.ok(powerSwitch.ended.includes('beta'));
-  await at('beta').boot();
-  await eventually(120, () => isOnline('beta'));
-  assert.deepEqual(await holders(cluster), ['alpha']);
-});
-
 test('when the machine with the pool loses its cable, exactly one machine survives', async (t) => {
   const { powerSwitch } = cluster;
   powerSwitch.ended.length = 0;
   await eventually(60, async () => assert.ok(!(await kinds()).includes('alone')));
-  await moved(t, 'beta', () => cable('alpha', 'down'));
+  await moved(t, 'alpha', () => cable('beta', 'down'));
+  assert.deepEqual([...new Set(powerSwitch.ended)], ['beta']);
+  assert.deepEqual(await holders(cluster, ['alpha']), ['alpha']);
+  await cable('beta', 'up');
+});
+
+test('a third machine gives both a vote, and a problem says so when it does not', async () => {
+  const [started] = await Promise.all([Machine.start({ name: 'judge', memory: 256 }), at('beta').boot()]);
+  judge = started;
+  await judge.run('systemctl start corosync-qnetd');
+  await eventually(120, () => isOnline('beta'));
+  for (const name of ['alpha', 'beta'] as const) await at(name).run(`holdfast ha vote ${judge.address}`);
+  const isSeen = async (seen: boolean) => {
+    // Otherwise the machine looks every 20 seconds.
+    await sharedApi().expect(200, 'POST', `${own}/cluster/maintenance`, { enabled: false });
+    const { vote, has_quorum: hasQuorum } = await shown();
+    const given = seen ? ['alpha', 'beta'] : [];
+    assert.deepEqual([vote, hasQuorum], [{ host: judge?.address, seen, given_to: given }, true]);
+    assert.equal((await kinds()).includes('vote'), !seen);
+  };
+  await eventually(60, () => isSeen(true));
+  await judge.run('systemctl stop corosync-qnetd');
+  await eventually(60, () => isSeen(false));
+  await judge.run('systemctl start corosync-qnetd');
+  // For the next test: the cluster looks at the device every 30 seconds.
+  cluster.powerSwitch.isDead = true;
+  await eventually(60, () => isSeen(true));
+});
+
+test('with it and a dead fence device a problem says so, nothing is taken over, and is once it works', async (t) => {
+  const { powerSwitch } = cluster;
+  await eventually(120, async () => assert.ok((await kinds()).includes('fence-failed')));
+  await moved(t, 'beta', async () => {
+    await at('alpha').cutPower();
+    await eventually(60, async () =>
+      assert.match(await at('beta').run('crm_mon --one-shot'), /alpha: UNCLEAN \(offline\)/),
+    );
+    const { status, output } = await at('beta').tryRun('holdfast ha take');
+    assert.equal(status, 2, output);
+    assert.match(output, /alpha is not seen and was not fenced, so it may still use the pool/);
+    assert.deepEqual(await holders(cluster, ['beta']), []);
+    powerSwitch.isDead = false;
+    // As an administrator does who has repaired it, instead of waiting for the next look.
+    await at('beta').run('crm_resource --refresh >/dev/null 2>&1');
+  });
+  assert.ok(powerSwitch.ended.includes('alpha'));
+  // Known when the machine has looked at the cluster for the first time.
+  await eventually(60, async () => assert.equal((await shown())['has_quorum'], true));
+  assert.deepEqual(await holders(cluster, ['beta']), ['beta']);
+});
+
+test('after both lost their power, one that starts alone with the third vote ends the other one and serves', async (t) => {
+  const { powerSwitch } = cluster;
+  powerSwitch.ended.length = 0;
+  await at('beta').cutPower();
+  const began = performance.now();
+  await at('beta').boot();
+  await eventually(120, () => isServedBy('beta'));
+  t.diagnostic(`beta serves ${((performance.now() - began) / 1000).toFixed(1)} s after it was switched on`);
   assert.deepEqual([...new Set(powerSwitch.ended)], ['alpha']);
   assert.deepEqual(await holders(cluster, ['beta']), ['beta']);
-  await cable('alpha', 'up');
+  await clientsGoOn();
 });
