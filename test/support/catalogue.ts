@@ -244,7 +244,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   faults: ['list'],
   files: ['read', 'readPrivate', 'beginning', 'entries', 'kind', 'mode', 'exposure', 'size', 'stage', 'discard'],
   jails: ['look'],
-  lease: ['look', 'fencing'],
+  lease: ['look', 'fencing', 'vote'],
   machine: ['zone', 'parameter', 'answersTime', 'updates', 'clockOffset', 'processesUsing', 'memory'],
   network: ['look', 'medium', 'routes'],
   packages: ['origins'],
