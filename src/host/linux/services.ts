@@ -65,9 +65,7 @@ const silent: ReadonlySet<string> = new Set(['simple', 'exec', 'idle']);
 
 /** Whether the unit is about to be in another state. During a restart it is inactive for a moment, with a job. */
 const isBetween = (unit: UnitProperties) =>
-  unit.ActiveState === 'deactivating' ||
-  (unit.ActiveState === 'activating' && unit.SubState !== 'auto-restart') ||
-  (unit.ActiveState === 'inactive' && hasJob(unit));
+  !isRunning(unit.ActiveState) && phaseOf(unit.ActiveState, unit.SubState, hasJob(unit)) === 'changing';
 
 export class LinuxServices implements Services {
   readonly #runner: Runner;
