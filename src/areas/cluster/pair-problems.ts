@@ -1,6 +1,7 @@
 import type { Problem } from '../../engine/declare/problem.ts';
 import type { OwnPair } from '../../engine/pair/pair.ts';
 import type { PairCondition } from '../../engine/pair/watch.ts';
+import { withoutVote } from '../../host/ports/lease.ts';
 
 const day = 86_400_000;
 /** Days after which a fence device has to be tried again: cables, passwords and addresses change unnoticed. */
@@ -65,7 +66,7 @@ export function pairProblems(
   const online = state.nodes.flatMap(({ name, state: seen }) =>
     seen === 'online' && Object.hasOwn(nodes, name) ? name : [],
   );
-  const without = vote === undefined ? [] : online.filter((name) => !vote.givenTo.includes(name));
+  const without = withoutVote(online, vote);
   if (vote !== undefined && without.length > 0)
     add({
       kind: 'vote',

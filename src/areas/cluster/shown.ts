@@ -1,7 +1,7 @@
 /** What both machines of a pair show of it, and what they refuse to do with it. */
 import { invalid, refused } from '../../engine/declare/errors.ts';
 import type { ClusterControl } from '../../engine/services.ts';
-import type { LeaseState, Vote } from '../../host/ports/lease.ts';
+import { type LeaseState, type Vote, withoutVote } from '../../host/ports/lease.ts';
 
 /** Name and address of the pair. */
 interface Named {
@@ -74,7 +74,7 @@ export function shownCluster(control: ClusterControl | undefined, { name, addres
 /** It is seen if each machine that runs has the vote. */
 function shownVote(vote: Vote | undefined, names: readonly string[], state: LeaseState | undefined) {
   if (vote === undefined) return null;
-  const { host, givenTo } = vote;
   const online = names.filter((name) => state?.nodes.find((one) => one.name === name)?.state === 'online');
-  return { host, seen: online.length > 0 && online.every((name) => givenTo.includes(name)), given_to: givenTo };
+  const seen = online.length > 0 && withoutVote(online, vote).length === 0;
+  return { host: vote.host, seen, given_to: vote.givenTo };
 }

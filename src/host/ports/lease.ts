@@ -66,6 +66,10 @@ export interface Vote {
   readonly givenTo: readonly string[];
 }
 
+/** Those of the machines that do not have the third vote; none if there is no such vote. */
+export const withoutVote = (machines: readonly string[], vote: Vote | undefined): readonly string[] =>
+  vote === undefined ? [] : machines.filter((name) => !vote.givenTo.includes(name));
+
 export interface LeaseNode {
   readonly name: string;
   /** `offline` is known to do nothing: it was shut down or fenced. Of `unknown` nothing is known. */
