@@ -144,10 +144,11 @@ function report({ job, seconds, statements, failure }: Outcome): void {
  */
 async function again(failed: readonly Outcome[], end: number): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const { job, seconds } of failed.toSorted((a, b) => a.seconds - b.seconds)) {
-    // A file may have failed late because it waited for what did not come.
-    const expected = Math.min(seconds, job.seconds);
-    if (performance.now() + expected * 1000 > end) {
+  // A file may have failed late because it waited for what did not come.
+  const expected = ({ job, seconds }: Outcome) => Math.min(seconds, job.seconds);
+  for (const failure of failed.toSorted((a, b) => expected(a) - expected(b))) {
+    const { job } = failure;
+    if (performance.now() + expected(failure) * 1000 > end) {
       print(`── not run again, for want of time: ${job.name}`);
       continue;
     }
