@@ -53,7 +53,7 @@ test('refusals of kinit are classified', () => {
   assert.deepEqual(other, { objection: 'other', said: 'KDC has no support for encryption type' });
 });
 
-test('net is asked again where no controller has answered, and its own words are told otherwise', () => {
+test('the “invalid parameter” of net is recognized as a controller that did not answer, and reported as that', () => {
   const outcome = (stderr: string, status = 255) => ({ status, stdout: '', stderr });
   const unanswered = outcome(
     'Failed to join domain: failed to connect to AD: An invalid parameter was passed to a service or function.\n',
