@@ -4,6 +4,7 @@
  * needs a fraction of the time. Run by bin/test, enclosed.
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -16,8 +17,8 @@ const port = 8090;
 const layer = join(built, 'started.squashfs');
 const unfinished = join(built, 'started.new');
 
-/** Resolves when a machine has sent an archive to this side, and it is a file of squashfs. */
-async function receive(): Promise<void> {
+/** Listens for the archive that a machine sends to this side, and makes a file of squashfs of it. */
+async function listen(): Promise<{ readonly received: Promise<void> }> {
   await rm(unfinished, { force: true });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const server = createServer(async (request, response) => {
@@ -33,16 +34,13 @@ async function receive(): Promise<void> {
     await pipeline(request, packing.stdin).catch(reject);
   });
   server.listen(port, '0.0.0.0');
-  try {
-    await promise;
-  } finally {
-    server.close();
-  }
+  await once(server, 'listening');
+  return { received: promise.finally(() => server.close()) };
 }
 
 await using nas = await startNas({ disks: 0, installation: 'configured' });
 await nas.machine.run('systemctl stop holdfast');
-const received = receive();
+const { received } = await listen();
 // The folder with all changes to the image. Of overlayfs's own attributes, only the mark of a folder that hides the one
 // below it has a meaning in another machine.
 await nas.machine.run(
