@@ -261,7 +261,11 @@ async function main(): Promise<number> {
     failed.filter(({ job, seconds }) => job.isTest && seconds > 0),
     end,
   );
-  const mended = new Set(second.filter(({ failure }) => failure === undefined).map(({ job }) => job.name));
+  const mended = new Set(
+    [...first.filter((outcome) => outcome.second), ...second.filter(({ failure }) => failure === undefined)].map(
+      ({ job }) => job.name,
+    ),
+  );
   const outcomes = first.map((outcome) => second.find(({ job }) => job === outcome.job) ?? outcome);
   if (record) recordDurations(outcomes);
   summarize(outcomes, [...mended], covered, (performance.now() - start) / 1000);

@@ -13,6 +13,8 @@ export interface Outcome {
   readonly failure: string | undefined;
   /** Whether it failed because the time of the run was over. */
   readonly unfinished?: boolean;
+  /** Whether it passed at its second try. */
+  readonly second?: boolean;
 }
 
 /** How many characters from the end of a job's output a failure shows. */
@@ -20,7 +22,9 @@ const shownOutput = 20_000;
 
 /**
  * Runs jobs in parallel until all have ended or can no longer run, and reports each as it ends, and each file of a
- * batch. A job fails when one that it needs has failed, and when it has not ended at `end` (in `performance.now()`).
+ * batch. A job fails when one that it needs has failed, and when it has not ended at `end` (in `performance.now()`). A
+ * job that others need runs once more at once when it has failed: a mirror that did not answer for a moment would fail
+ * them all.
  */
 export async function runAll(
   jobs: readonly Job[],
@@ -44,10 +48,18 @@ export async function runAll(
       settle({ job: follower, seconds: 0, statements: [], failure: `${outcome.job.name}, which it needs, failed` });
     }
   };
+  const runNeeded = async (job: Job): Promise<Outcome> => {
+    const outcome = await runJob(job, end);
+    const isNeeded = jobs.some(({ needs }) => needs.includes(job.name));
+    if (outcome.failure === undefined || outcome.unfinished === true || !isNeeded) return outcome;
+    ended(outcome);
+    const second = await runJob(job, end);
+    return { ...second, ...(second.failure === undefined && { second: true }) };
+  };
   const start = (job: Job) => {
     waiting.splice(waiting.indexOf(job), 1);
     const finished = (
-      job.parts === undefined ? runJob(job, end).then((one) => [one]) : runBatch(job, job.parts, end)
+      job.parts === undefined ? runNeeded(job).then((one) => [one]) : runBatch(job, job.parts, end)
     ).then((ended) => {
       running.delete(job);
       for (const outcome of ended) settle(outcome);

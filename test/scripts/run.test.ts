@@ -114,6 +114,26 @@ test('a job that needs a failed one is not started, and fails', async () => {
   });
 });
 
+test('a job that others need runs once more when it has failed, and is marked when it then passes', async (t) => {
+  const made = join(scratchFolder(t), 'made');
+  const plain = { tier: 'prepare', environment: {}, load: 1, seconds: 1, limit: 10, isTest: false } as const;
+  const jobs: readonly Job[] = [
+    // It succeeds from the second time on.
+    { ...plain, name: 'image', command: ['sh', '-c', `[ -e ${made} ] || { touch ${made}; exit 1; }`], needs: [] },
+    { ...plain, name: 'machine', command: ['true'], needs: ['image'] },
+  ];
+  const reported: (string | undefined)[] = [];
+  const outcomes = await runAll(jobs, 2, ({ failure }) => void reported.push(failure));
+  assert.deepEqual(
+    outcomes.map(({ job, failure, second }) => [job.name, failure, second]),
+    [
+      ['image', undefined, true],
+      ['machine', undefined, undefined],
+    ],
+  );
+  assert.deepEqual(reported, ['It ended with 1.', undefined, undefined]);
+});
+
 const batchFile = fileURLToPath(new URL('../../scripts/test/batch.ts', import.meta.url));
 
 /** What became of the files of a batch, in their order: the failure, and the names of the statements. */
