@@ -56,12 +56,15 @@ export class Api {
       const text = await answer.text();
       return { status: answer.status, headers: answer.headers, text, json: parsed(text) };
     } catch (error) {
-      // `fetch failed` alone says nothing.
-      if (!(error instanceof TypeError)) throw error;
+      // `fetch failed` and `aborted due to timeout` alone say nothing.
+      if (!(error instanceof TypeError) && !(error instanceof DOMException)) throw error;
       const seconds = ((performance.now() - started) / 1000).toFixed(1);
-      throw new TypeError(`${method} ${address}: no answer after ${seconds} s: ${messageOf(error.cause ?? error)}`, {
-        cause: error,
-      });
+      throw new TypeError(
+        `${method} ${address}: no answer after ${seconds} s: ${messageOf(error instanceof TypeError ? (error.cause ?? error) : error)}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
