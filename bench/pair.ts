@@ -2,7 +2,8 @@
  * Two test machines with a cluster, whose pool moves many times under writes: `lab/enclosed node bench/pair.ts --switches
  * 20 --kills 20`. Each move has to keep every answered change and to leave one machine with the pool. Needs an image, the
  * package and its layers, which `bin/test test/lab/pair.test.ts` makes. With `--where FOLDER`, the folder gets the journals
- * of both machines and each program that their daemons ran, for each move. With `--shares`, Samba, NFS and a disk are served.
+ * of both machines and each program that their daemons ran, for each move. With `--shares`, Samba, NFS and a disk are served, and
+ * a third machine writes to an open file and to the disk: each move also says how long that and a client of SMB waited.
  */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -20,8 +21,10 @@ import {
   sharedApi,
   startCluster,
 } from '../test/support/lab/cluster.ts';
+import { ClusterClient, type Protocol } from '../test/support/lab/cluster-client.ts';
 import { nothingIsLost, Writer } from '../test/support/lab/cluster-load.ts';
 import { eventually } from '../test/support/lab/nas.ts';
+import { runClient } from '../test/support/lab/network.ts';
 import { noteProgramsIn } from './programs.ts';
 
 const { values } = parseArgs({
@@ -53,6 +56,37 @@ async function bothOnline(): Promise<void> {
   });
 }
 
+/** Writes a file by SMB, and reads it back. */
+async function writesBySmb(text: string): Promise<void> {
+  const smb = (command: string, input = '') =>
+    runClient(['smbclient', `//${sharedAddress}/media`, '-U', 'anna%her secret', '-c', command], {
+      input,
+      seconds: 20,
+    });
+  const { stdout, stderr } = await smb('put - smb', text);
+  assert.equal((await smb('get smb -')).stdout.includes(text), true, stdout + stderr);
+}
+
+/** How long the clients waited in each move, in seconds. */
+const waits = { smb: [] as number[], nfs: [] as number[], iscsi: [] as number[] };
+
+/** Waits until all clients write again, and notes how long each of them could not. */
+async function clientsGoOn(since: number, to: Name): Promise<void> {
+  if (client === undefined) return;
+  await eventually(100, () => writesBySmb(`at ${since}`));
+  waits.smb.push((Date.now() - since) / 1000);
+  for (const protocol of ['nfs', 'iscsi'] satisfies Protocol[]) {
+    await eventually(100, async () => await client?.writes(protocol));
+    waits[protocol].push(await client.pauseSince(protocol, since));
+  }
+  await client.nothingIsLost(cluster.nas[to].machine);
+  say(
+    `  waited: ${Object.entries(waits)
+      .map(([name, all]) => `${name} ${all.at(-1)?.toFixed(1)} s`)
+      .join(', ')}`,
+  );
+}
+
 /** The seconds until the other machine serves, and until a change is answered again. */
 async function move(to: Name, deed: () => Promise<unknown>): Promise<number> {
   const writer = new Writer();
@@ -63,9 +97,11 @@ async function move(to: Name, deed: () => Promise<unknown>): Promise<number> {
     await pause(Math.random() * 1000);
     assert.notEqual((await shown())['self'], to, 'the pool is not there already');
     const began = performance.now();
+    const since = Date.now();
     await deed();
     await served(to);
     seconds = (performance.now() - began) / 1000;
+    await clientsGoOn(since, to);
   } finally {
     await writer.end();
   }
@@ -98,10 +134,18 @@ function summary(title: string, seconds: readonly number[]): void {
   say(`${title}: ${sorted.length}, median ${at(0.5)} s, least ${at(0)} s, most ${at(1)} s`);
 }
 
+/** The moves of one kind, their steps, and how long clients waited. */
+function summarize(kind: string, seconds: readonly number[]): void {
+  summary(kind, seconds);
+  for (const [title, all] of steps) summary(`  ${title}`, all);
+  steps.clear();
+  for (const [title, all] of Object.entries(waits)) summary(`  without ${title}`, all.splice(0));
+}
+
 /** The seconds of each step of the switches. */
 const steps = new Map<string, number[]>();
 
-await using cluster = await startCluster();
+await using cluster = await startCluster(values.shares ? 'whole' : undefined);
 if (values.where !== undefined) {
   await mkdir(values.where, { recursive: true });
   for (const nas of Object.values(cluster.nas)) await noteProgramsIn(nas);
@@ -111,7 +155,11 @@ for (const node of ['alpha', 'beta'])
   await cluster.nas.alpha.api.expect(201, 'POST', `${own}/cluster/fences`, { node, agent: 'fence_lab' });
 await cluster.nas.alpha.api.expect(200, 'PUT', `${own}/cluster`, { address: `${sharedAddress}/24` });
 await served('alpha');
-if (values.shares) await serveEverything();
+if (values.shares) {
+  await serveEverything();
+  await cluster.nas.alpha.machine.run('chmod 777 /mnt/tank/media');
+}
+await using client = values.shares ? await ClusterClient.start() : undefined;
 let holder: Name = 'alpha';
 
 const planned: number[] = [];
@@ -126,9 +174,7 @@ for (let n = 1; n <= Number(values.switches); n += 1) {
   say(`switch ${n} to ${holder}: ${planned.at(-1)?.toFixed(1)} s, load ${loadavg()[0]?.toFixed(1)}`);
   await note(`switch-${n}`, since, ['alpha', 'beta']);
 }
-summary('planned', planned);
-for (const [title, seconds] of steps) summary(`  ${title}`, seconds);
-steps.clear();
+summarize('planned', planned);
 
 const unplanned: number[] = [];
 for (let n = 1; n <= Number(values.kills); n += 1) {
@@ -142,5 +188,4 @@ for (let n = 1; n <= Number(values.kills); n += 1) {
   say(`kill ${n} of ${dead}: ${unplanned.at(-1)?.toFixed(1)} s, load ${loadavg()[0]?.toFixed(1)}`);
 }
 
-summary('unplanned', unplanned);
-for (const [title, seconds] of steps) summary(`  ${title}`, seconds);
+summarize('unplanned', unplanned);

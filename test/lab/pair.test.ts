@@ -21,6 +21,7 @@ import {
   sharedApi,
   startCluster,
 } from '../support/lab/cluster.ts';
+import { ClusterClient } from '../support/lab/cluster-client.ts';
 import { nothingIsLost, Writer } from '../support/lab/cluster-load.ts';
 import { initiatorAt } from '../support/lab/initiator.ts';
 import { Machine } from '../support/lab/machine.ts';
@@ -37,7 +38,7 @@ let judge: Machine | undefined;
 let started: Promise<void> = Promise.resolve();
 
 before(async () => {
-  cluster = await startCluster();
+  cluster = await startCluster('whole');
 });
 after(async () => {
   await judge?.[Symbol.asyncDispose]();
@@ -173,13 +174,21 @@ test('a switch moves the pool under writes, with the secrets of Samba, and ends 
   assert.match(await at('beta').run('crm_mon --one-shot'), /holdfast-appliance.*Started beta/);
 });
 
-test('when the machine with the pool loses its cable, exactly one machine survives', async (t) => {
+test('when the machine with the pool loses its cable, exactly one machine survives, and an open file stays open', async (t) => {
   const { powerSwitch } = cluster;
   powerSwitch.ended.length = 0;
   await eventually(60, async () => assert.ok(!(await kinds()).includes('alone')));
+  await using client = await ClusterClient.start();
+  const since = Date.now();
   await moved(t, 'alpha', () => cable('beta', 'down'));
   assert.deepEqual([...new Set(powerSwitch.ended)], ['beta']);
   assert.deepEqual(await holders(cluster, ['alpha']), ['alpha']);
+  // The file that it has open by NFS, and its lock, are still its own, and so is its disk.
+  for (const protocol of ['nfs', 'iscsi'] as const) {
+    await eventually(60, () => client.writes(protocol));
+    t.diagnostic(`${protocol} waited ${(await client.pauseSince(protocol, since)).toFixed(1)} s`);
+  }
+  await client.nothingIsLost(at('alpha'));
   await cable('beta', 'up');
 });
 

@@ -100,8 +100,11 @@ export interface Cluster extends AsyncDisposable {
   readonly powerSwitch: PowerSwitch;
 }
 
-/** Two machines with the package, of which the first has the pool `tank`. They are no pair yet. */
-export async function startCluster(): Promise<Cluster> {
+/**
+ * Two machines with the package, which are no pair yet. NFS of version 4 needs an `installation` from the package's file:
+ * the kernel exports no root file system that is an overlay with two lower layers.
+ */
+export async function startCluster(installation?: 'whole'): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'lab-shelf-'));
   const shelf = [0, 1].map((index) => join(folder, `shared${index}`));
   for (const file of shelf) await makeDisk(file, '512M');
@@ -112,6 +115,7 @@ export async function startCluster(): Promise<Cluster> {
       disks: 0,
       memory: 1280,
       lasting: true,
+      ...(installation !== undefined && { installation }),
       async before(machine) {
         await machine.run(`
           printf '${name === 'alpha' ? '\\x0a' : '\\x0b'}\\0\\0\\x0a' >/etc/hostid
@@ -170,6 +174,7 @@ export async function serveEverything(): Promise<void> {
     bsdusr_creategroup: true,
   });
   await api.expect(202, 'POST', 'storage/volume/tank/zvols/', { name: 'vm', volsize: '32M' });
+  await api.expect(200, 'PUT', 'services/nfs/', { nfs_srv_v4: true });
   await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: '/mnt/tank/media', cifs_name: 'media' });
   await api.expect(201, 'POST', 'sharing/nfs/', { nfs_paths: ['/mnt/tank/media'], nfs_maproot_user: 'root' });
   const [portal, target, extent] = [
