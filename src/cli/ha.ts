@@ -103,6 +103,8 @@ export async function joinPair(settings: Settings, from: Invitation, discards: b
       `${databaseFile(state)} exists: this machine has a configuration of its own, which it would lose. With --discard it is moved aside.`,
     );
   await withHost(settings, async (host) => {
+    // The request uses the token up.
+    await expectCluster(host);
     const value =
       'file' in from ? parsed(from.file) : await fetchJoinFile(await from.token(), await nameOfMachine(host));
     const pair = readPair(value);
@@ -183,12 +185,8 @@ async function enterCluster(
     );
   }
   const self = amongNodes((await host.network.look()).hostname, nodes);
+  await expectCluster(host);
   const states = await services.states([...clusterServices, voteService]);
-  const missing = clusterServices.filter((name) => states.get(name)?.installed !== true);
-  if (missing.length > 0)
-    throw new StoreError(
-      `A pair requires ${sentenceList(missing)}. Run: apt-get install corosync pacemaker pacemaker-cli-utils`,
-    );
   if (vote !== undefined) await expectVoteService(host);
   const earlier = isOwnConf(present) ? await files.read(corosyncKeyFile, { encoding: 'base64' }) : undefined;
   const key = given ?? (earlier === undefined ? randomBytes(128) : Buffer.from(earlier, 'base64'));
@@ -222,6 +220,18 @@ async function nameOfMachine({ kind, files, lease, network }: Host): Promise<str
 }
 
 const clusterServices = ['corosync', 'pacemaker'];
+
+/** Throws if the machine lacks a program of the cluster. A virtual machine needs none. */
+async function expectCluster({ kind, services }: Pick<Host, 'kind' | 'services'>): Promise<void> {
+  if (kind === 'virtual') return;
+  const states = await services.states(clusterServices);
+  const missing = clusterServices.filter((name) => states.get(name)?.installed !== true);
+  if (missing.length > 0)
+    throw new StoreError(
+      `A pair requires ${sentenceList(missing)}. Run: apt-get install corosync pacemaker pacemaker-cli-utils`,
+    );
+}
+
 /** Seconds until Pacemaker has to know the machine that it was started on. */
 const clusterPatience = 60;
 
