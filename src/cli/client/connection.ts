@@ -136,6 +136,13 @@ function connectionTo({ title, options, pinned, unreachable }: Endpoint): Connec
   };
 }
 
+/**
+ * Milliseconds without an answer until the other side has to show that it is there. Without that, a command waits for ever
+ * when its request was sent to a machine that has lost its power, or whose address went to the other machine of a pair. That one knows
+ * nothing of the connection and ends it, and the command is sent again, with its key. A move takes less than this.
+ */
+const keepAlive = 60_000;
+
 function isBroken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ECONNRESET';
 }
@@ -162,6 +169,7 @@ function exchange(
         ? http.request(options, receive)
         : https.request({ ...options, rejectUnauthorized: false }, receive);
     sent.on('error', reject);
+    sent.setSocketKeepAlive(true, keepAlive);
     if (pinned === undefined) sent.end(body);
     // Nothing is written before end() is called: the key is sent only after the certificate has been compared.
     else
