@@ -1,7 +1,7 @@
 /**
  * Two machines on one shelf of disks, with Corosync, Pacemaker and a fence device, are one appliance to its clients.
  * The pool goes from alpha to beta by a switch, back when beta loses its cable, and, with the vote of a third machine, to
- * beta again when alpha loses its power. Then beta starts alone.
+ * beta again when alpha loses its power. Then beta starts alone, and keeps the pool when alpha is back and cannot see it.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile } from 'node:fs/promises';
@@ -248,4 +248,31 @@ test('after both lost their power, one that starts alone with the third vote end
   assert.deepEqual([...new Set(powerSwitch.ended)], ['alpha']);
   assert.deepEqual(await holders(cluster, ['beta']), ['beta']);
   await clientsGoOn();
+});
+
+test('of two machines that see the third one and not each other, the one with the pool stays', async (t) => {
+  const { powerSwitch } = cluster;
+  await at('alpha').boot();
+  await eventually(120, () => isOnline('alpha'));
+  await eventually(60, async () => {
+    await sharedApi().expect(200, 'POST', `${own}/cluster/maintenance`, { enabled: false });
+    const { vote } = await shown();
+    assert.deepEqual(vote, { host: judge?.address, seen: true, given_to: ['alpha', 'beta'] });
+  });
+  powerSwitch.ended.length = 0;
+  const writer = new Writer();
+  await eventually(30, async () => assert.ok(writer.answered.size >= 3));
+  const began = performance.now();
+  await at('alpha').run(
+    `nft 'add table ip apart; add chain ip apart in { type filter hook input priority 0; };
+      add chain ip apart out { type filter hook output priority 0; };
+      add rule ip apart in ip saddr ${at('beta').address} drop; add rule ip apart out ip daddr ${at('beta').address} drop'`,
+  );
+  await eventually(90, async () => assert.deepEqual(powerSwitch.ended, ['alpha']));
+  t.diagnostic(`alpha was ended after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  const before = writer.answered.size;
+  await eventually(30, async () => assert.ok(writer.answered.size > before));
+  await writer.end();
+  await nothingIsLost(writer);
+  assert.deepEqual(await holders(cluster, ['beta']), ['beta']);
 });

@@ -38,7 +38,7 @@ interface Surroundings {
  * With a third vote, two of three are the majority. Corosync refuses `two_node` beside it. `wait_for_all` is left out: a
  * machine that starts alone has the majority if the third machine gives it the vote, which only one machine gets.
  */
-export function corosyncConf({ guid, nodes, links }: Pair, { processors, vote }: Surroundings): string {
+export function corosyncConf({ pool, guid, nodes, links }: Pair, { processors, vote }: Surroundings): string {
   const names = Object.keys(nodes).toSorted();
   return lines(
     mark,
@@ -62,7 +62,7 @@ export function corosyncConf({ guid, nodes, links }: Pair, { processors, vote }:
     '}',
     'quorum {',
     '  provider: corosync_votequorum',
-    vote === undefined ? ['  two_node: 1', '  wait_for_all: 1'] : deviceOf(vote),
+    vote === undefined ? ['  two_node: 1', '  wait_for_all: 1'] : deviceOf(vote, pool),
     '}',
     'system {',
     // With real-time scheduling, Corosync can take a single processor from every other process.
@@ -75,8 +75,11 @@ export function corosyncConf({ guid, nodes, links }: Pair, { processors, vote }:
   );
 }
 
-/** The daemon `corosync-qdevice` reads this too. `ffsplit` requires one vote of the device. */
-function deviceOf(vote: string): readonly string[] {
+/**
+ * The daemon `corosync-qdevice` reads this too. `ffsplit` requires one vote of the device. Of two machines that do not see
+ * each other and both see the third one, it prefers the one whose command succeeds: the one that has the pool.
+ */
+function deviceOf(vote: string, pool: string): readonly string[] {
   if (!isVoteHost(vote)) throw new TypeError('the machine with the third vote is no address and no host name');
   return [
     '  device {',
@@ -87,6 +90,10 @@ function deviceOf(vote: string): readonly string[] {
     '      algorithm: ffsplit',
     // Certificates would have to be exchanged with the third machine.
     '      tls: off',
+    '    }',
+    '    heuristics {',
+    '      mode: sync',
+    `      exec_pool: /usr/sbin/zpool list -H -o name ${pool}`,
     '    }',
     '  }',
   ];
