@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { readPair } from '../../src/engine/pair/pair.ts';
+import type { Host } from '../../src/host/ports/index.ts';
 import { openVirtualHost, type VirtualHost } from '../../src/host/virtual/index.ts';
 import { programs } from '../../src/subsystems/index.ts';
 import { type Appliance, appliance, GiB } from './appliance.ts';
@@ -16,8 +17,8 @@ export interface Paired {
   readonly beta: VirtualHost;
 }
 
-/** It ends with the test that makes it. */
-export async function paired(): Promise<Paired> {
+/** It ends with the test that makes it. `wrap` is put around the machine `alpha`. */
+export async function paired(wrap = (host: Host): Host => host): Promise<Paired> {
   const begun: (() => Promise<void>)[] = [];
   after(async () => {
     for (const end of begun.reverse()) await end();
@@ -39,7 +40,8 @@ export async function paired(): Promise<Paired> {
   begun.push(() => beta.close());
   const world = await watched((around) =>
     appliance({
-      ...{ folder: join(folder, 'alpha'), disks, now, shelf: shelf('alpha'), around },
+      ...{ folder: join(folder, 'alpha'), disks, now, shelf: shelf('alpha') },
+      around: (host) => around(wrap(host)),
       pair: { ...pair, self: 'alpha' },
     }),
   );

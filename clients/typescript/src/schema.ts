@@ -4699,7 +4699,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Moves the pool to the other machine. The request ends when the cluster has the order.
+         * Moves the pool to the other machine. The cluster gets the order from a job, after the answer.
          * @description Cannot be part of a transaction. This machine answers no more when the cluster has the order.
          */
         post: operations["switchCluster"];

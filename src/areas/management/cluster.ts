@@ -130,7 +130,7 @@ export const cluster = section('cluster', 'A pair of machines on the same disks,
     path: 'cluster/switch',
     name: 'switchCluster',
     alone: 'This machine answers no more when the cluster has the order.',
-    title: 'Moves the pool to the other machine. The request ends when the cluster has the order.',
+    title: 'Moves the pool to the other machine. The cluster gets the order from a job, after the answer.',
     body: { to: node },
     status: 202,
     answer: 'nothing',
@@ -140,7 +140,17 @@ export const cluster = section('cluster', 'A pair of machines on the same disks,
       const { to } = call.body;
       await control.look();
       refuseMove(control, to);
-      await call.operations.perform(own(`move the pool to ${to}`, () => control.move(to)));
+      const title = `move the pool to ${to}`;
+      // The cluster takes the address away at once when it has the order. An answer after that would not arrive.
+      call.operations.background({
+        title,
+        subject: 'holdfast/cluster',
+        alone: true,
+        async run(work) {
+          await work.step(own(title, () => control.move(to)));
+          return {};
+        },
+      });
     },
   }),
   operation({
