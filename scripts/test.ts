@@ -7,7 +7,7 @@ import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { passesOf } from './test/passed.ts';
-import { type Outcome, runAll, runJob } from './test/run.ts';
+import { type Outcome, runAgain, runAll } from './test/run.ts';
 import type { Job } from './test/schedule.ts';
 import {
   durationsFile,
@@ -153,7 +153,7 @@ async function again(failed: readonly Outcome[], end: number): Promise<readonly 
       continue;
     }
     print(`── running again, alone: ${job.name}`);
-    const outcome = await runJob(job, end);
+    const outcome = await runAgain(job, end);
     report(outcome);
     outcomes.push(outcome);
   }
@@ -261,14 +261,10 @@ async function main(): Promise<number> {
     failed.filter(({ job, seconds }) => job.isTest && seconds > 0),
     end,
   );
-  const mended = new Set(
-    [...first.filter((outcome) => outcome.second), ...second.filter(({ failure }) => failure === undefined)].map(
-      ({ job }) => job.name,
-    ),
-  );
   const outcomes = first.map((outcome) => second.find(({ job }) => job === outcome.job) ?? outcome);
   if (record) recordDurations(outcomes);
-  summarize(outcomes, [...mended], covered, (performance.now() - start) / 1000);
+  const flaky = outcomes.filter((outcome) => outcome.second).map(({ job }) => job.name);
+  summarize(outcomes, flaky, covered, (performance.now() - start) / 1000);
   return outcomes.some(({ failure }) => failure !== undefined) ? 1 : 0;
 }
 

@@ -53,8 +53,7 @@ export async function runAll(
     const isNeeded = jobs.some(({ needs }) => needs.includes(job.name));
     if (outcome.failure === undefined || outcome.unfinished === true || !isNeeded) return outcome;
     ended(outcome);
-    const second = await runJob(job, end);
-    return { ...second, ...(second.failure === undefined && { second: true }) };
+    return runAgain(job, end);
   };
   const start = (job: Job) => {
     waiting.splice(waiting.indexOf(job), 1);
@@ -103,6 +102,12 @@ export async function runJob(job: Job, end = Number.POSITIVE_INFINITY): Promise<
   // A statement that failed before the time was over is a failure of its own.
   const isLate = unfinished && statements.every(({ passed }) => passed);
   return { job, seconds, statements, failure: failureOf(job, statements, reason, rest), unfinished: isLate };
+}
+
+/** Runs a job that has failed once more. If it passes now, its outcome says that this was the second try. */
+export async function runAgain(job: Job, end: number): Promise<Outcome> {
+  const outcome = await runJob(job, end);
+  return outcome.failure === undefined ? { ...outcome, second: true } : outcome;
 }
 
 /** Runs a batch to its end. A file that did not get to its end in it has failed. */
