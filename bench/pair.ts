@@ -2,8 +2,9 @@
  * Two test machines with a cluster, whose pool moves many times under writes: `lab/enclosed node bench/pair.ts --switches
  * 20 --kills 20`. Each move has to keep every answered change and to leave one machine with the pool. Needs an image, the
  * package and its layers, which `bin/test test/lab/pair.test.ts` makes. With `--where FOLDER`, the folder gets the journals
- * of both machines and each program that their daemons ran, for each move. With `--shares`, Samba, NFS and a disk are served, and
- * a third machine writes to an open file and to the disk: each move also says how long that and a client of SMB waited.
+ * of both machines and each program that their daemons ran, for each move. With `--shares`, Samba, NFS and a disk are
+ * served, and a third machine writes to an open file and to the disk: each move also says how long that and a client of
+ * SMB waited.
  */
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -64,11 +65,11 @@ async function writesBySmb(text: string): Promise<void> {
       seconds: 20,
     });
   const { stdout, stderr } = await smb('put - smb', text);
-  assert.equal((await smb('get smb -')).stdout.includes(text), true, stdout + stderr);
+  assert.ok((await smb('get smb -')).stdout.includes(text), stdout + stderr);
 }
 
 /** How long the clients waited in each move, in seconds. */
-const waits = { smb: [] as number[], nfs: [] as number[], iscsi: [] as number[] };
+const waits: Readonly<Record<'smb' | Protocol, number[]>> = { smb: [], nfs: [], iscsi: [] };
 
 /** Waits until all clients write again, and notes how long each of them could not. */
 async function clientsGoOn(since: number, to: Name): Promise<void> {

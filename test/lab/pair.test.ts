@@ -261,18 +261,22 @@ test('of two machines that see the third one and not each other, the one with th
   });
   powerSwitch.ended.length = 0;
   const writer = new Writer();
-  await eventually(30, async () => assert.ok(writer.answered.size >= 3));
-  const began = performance.now();
-  await at('alpha').run(
-    `nft 'add table ip apart; add chain ip apart in { type filter hook input priority 0; };
-      add chain ip apart out { type filter hook output priority 0; };
-      add rule ip apart in ip saddr ${at('beta').address} drop; add rule ip apart out ip daddr ${at('beta').address} drop'`,
-  );
-  await eventually(90, async () => assert.deepEqual(powerSwitch.ended, ['alpha']));
-  t.diagnostic(`alpha was ended after ${((performance.now() - began) / 1000).toFixed(1)} s`);
-  const before = writer.answered.size;
-  await eventually(30, async () => assert.ok(writer.answered.size > before));
-  await writer.end();
+  try {
+    await eventually(30, async () => assert.ok(writer.answered.size >= 3));
+    const began = performance.now();
+    await at('alpha').run(
+      `nft 'add table ip apart; add chain ip apart in { type filter hook input priority 0; };
+        add chain ip apart out { type filter hook output priority 0; };
+        add rule ip apart in ip saddr ${at('beta').address} drop; add rule ip apart out ip daddr ${at('beta').address} drop'`,
+    );
+    await eventually(90, async () => assert.deepEqual(powerSwitch.ended, ['alpha']));
+    t.diagnostic(`alpha was ended after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    const before = writer.answered.size;
+    await eventually(30, async () => assert.ok(writer.answered.size > before));
+  } finally {
+    // Otherwise it would write for ever after a failure.
+    await writer.end();
+  }
   await nothingIsLost(writer);
   assert.deepEqual(await holders(cluster, ['beta']), ['beta']);
 });

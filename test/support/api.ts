@@ -59,12 +59,9 @@ export class Api {
       // `fetch failed` and `aborted due to timeout` alone say nothing.
       if (!(error instanceof TypeError) && !(error instanceof DOMException)) throw error;
       const seconds = ((performance.now() - started) / 1000).toFixed(1);
-      throw new TypeError(
-        `${method} ${address}: no answer after ${seconds} s: ${messageOf(error instanceof TypeError ? (error.cause ?? error) : error)}`,
-        {
-          cause: error,
-        },
-      );
+      throw new TypeError(`${method} ${address}: no answer after ${seconds} s: ${messageOf(error.cause ?? error)}`, {
+        cause: error,
+      });
     }
   }
 

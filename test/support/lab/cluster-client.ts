@@ -1,5 +1,6 @@
 /** A machine that uses what a pair serves, as clients of the kernel do: an open file of NFS, and a disk. */
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sharedAddress } from './cluster.ts';
 import { base } from './initiator.ts';
 import { Machine } from './machine.ts';
@@ -78,7 +79,7 @@ export class ClusterClient implements AsyncDisposable {
   /** Refuses when nothing was written within the last second or so. */
   async writes(protocol: Protocol): Promise<void> {
     const before = (await this.#log(protocol)).length;
-    await new Promise((done) => setTimeout(done, 1000));
+    await pause(1000);
     assert.ok((await this.#log(protocol)).length > before, `${protocol} writes`);
   }
 
