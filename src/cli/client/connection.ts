@@ -137,9 +137,10 @@ function connectionTo({ title, options, pinned, unreachable }: Endpoint): Connec
 }
 
 /**
- * Milliseconds without an answer until the other side has to show that it is there. Without that, a command waits for ever
- * when its request was sent to a machine that has lost its power, or whose address went to the other machine of a pair. That one knows
- * nothing of the connection and ends it, and the command is sent again, with its key. A move takes less than this.
+ * Milliseconds without an answer until the other side has to show that it is there. Without that, a command waits for
+ * ever when its request was sent to a machine that has lost its power, or whose address went to the other machine of a
+ * pair. That one knows nothing of the connection and ends it, and the command is sent again, with its key. A move takes
+ * less than this.
  */
 const keepAlive = 60_000;
 
