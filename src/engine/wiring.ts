@@ -69,7 +69,10 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
   const { host, log, now, passwords, patience = 10_000, resources, store, subsystems } = parts;
   const serviceNames = [...new Set(subsystems.flatMap(({ services = [] }) => services))];
   const isManaged = managedBy(resources);
-  const startup = new Startup(parts.progressed);
+  const startup = new Startup({
+    ...(parts.progressed && { progressed: parts.progressed }),
+    isAwaited: () => passwords.isChecking,
+  });
   const events = new EventBus(now, store);
   const jobs = new Jobs(store, events, now, (error) =>
     log.error({ error: messageOf(error) }, 'job: could not be stored, will be stored when the disk is writable'),

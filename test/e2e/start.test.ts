@@ -92,6 +92,19 @@ async function sharesOf({ gates }: Opened): Promise<string> {
 
 const whatOf = (answer: { readonly json: unknown }) => (isObject(answer.json) ? String(answer.json['what']) : '');
 
+test('a login that arrives while the daemon starts is answered before the start ends', async () => {
+  await using state = await scratch();
+  await withPools(state.folder, 'tank');
+  await using box = await opened(state.folder);
+  let isBegun = false;
+  const begun = box.app.begin().then(() => {
+    isBegun = true;
+  });
+  assert.equal((await box.api.get('sharing/cifs/1/')).status, 200);
+  assert.equal(isBegun, false);
+  await begun;
+});
+
 test('a daemon that starts answers health and what is kept, and holds reads of the machine and all changes', async () => {
   await using state = await scratch();
   await withPools(state.folder, 'tank');

@@ -10,6 +10,18 @@ import type { Topic } from '../facts/facts.ts';
  */
 export type StartPhase = 'loading' | 'configuring' | 'finishing' | 'done';
 
+/**
+ * Milliseconds for which the start lets a request go first, between two pieces of its work and in all: logins that never
+ * end must not keep the machine from being configured.
+ */
+const longestRest = { each: 50, all: 500 } as const;
+
+export interface StartupParts {
+  readonly progressed?: (what: string) => void;
+  /** Whether a request is being worked on that needs more turns of the event loop, such as a login. */
+  readonly isAwaited?: () => boolean;
+}
+
 interface UnderWay {
   readonly what: string;
   readonly number: number;
@@ -22,12 +34,17 @@ interface UnderWay {
  */
 export class Startup implements StartProgress {
   readonly #progressed: (what: string) => void;
+  readonly #isAwaited: () => boolean;
+  /** What pieces that begin at the same time wait for. */
+  #rest: Promise<void> | undefined;
+  #rested = 0;
   readonly #underWay = new Set<UnderWay>();
   readonly #seen = new Set<Topic>();
   #phase: StartPhase = 'loading';
 
-  constructor(progressed: (what: string) => void = () => {}) {
+  constructor({ progressed = () => {}, isAwaited = () => false }: StartupParts = {}) {
     this.#progressed = progressed;
+    this.#isAwaited = isAwaited;
   }
 
   get phase(): StartPhase {
@@ -66,6 +83,28 @@ export class Startup implements StartProgress {
     return this.#seen.has(topic);
   }
 
+  /**
+   * Lets what has arrived be answered before the start goes on. Records can be read from the first moment, so that a
+   * client need not wait for the end of the start. Without this, the virtual host, which hardly waits for anything, keeps
+   * the event loop busy until then.
+   */
+  #requestsFirst(): Promise<void> {
+    this.#rest ??= this.#wait().finally(() => {
+      this.#rest = undefined;
+    });
+    return this.#rest;
+  }
+
+  async #wait(): Promise<void> {
+    const begun = performance.now();
+    let passed = 0;
+    do {
+      await new Promise(setImmediate);
+      passed = performance.now() - begun;
+    } while (this.#isAwaited() && passed < longestRest.each && this.#rested + passed < longestRest.all);
+    this.#rested += passed;
+  }
+
   /** Runs `perform` and reports `what` meanwhile. */
   async during<T>(
     what: string,
@@ -76,6 +115,7 @@ export class Startup implements StartProgress {
     this.#underWay.add(work);
     this.progress();
     try {
+      await this.#requestsFirst();
       return await perform();
     } finally {
       this.#underWay.delete(work);
