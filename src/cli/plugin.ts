@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import http from 'node:http';
-import https from 'node:https';
+import { IncomingMessage, request } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { isObject } from '../lib/json.ts';
@@ -71,13 +71,13 @@ async function post(
   body: string,
 ): Promise<{ readonly status: number; readonly isJson: boolean; readonly text: string }> {
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-  const sending = (url.startsWith('https:') ? https : http).request(`${url}${path}`, {
+  const sending = (url.startsWith('https:') ? requestSecurely : request)(`${url}${path}`, {
     method: 'POST',
     headers: { authorization, 'content-type': 'application/json' },
   });
   sending.end(body);
   const [answer] = await once(sending, 'response');
-  if (!(answer instanceof http.IncomingMessage)) throw new TypeError('no answer');
+  if (!(answer instanceof IncomingMessage)) throw new TypeError('no answer');
   return {
     status: answer.statusCode ?? 0,
     isJson: answer.headers['content-type'] === 'application/json',

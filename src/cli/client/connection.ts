@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import http from 'node:http';
-import https from 'node:https';
+import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { request as requestSecurely, type RequestOptions as SecureOptions } from 'node:https';
 import { text as readAll } from 'node:stream/consumers';
-import tls from 'node:tls';
+import { connect as connectSecurely, TLSSocket } from 'node:tls';
 import { messageOf } from '../../lib/text.ts';
 import { CommandError, exits } from './failure.ts';
 
 export interface Answer {
   readonly status: number;
-  readonly headers: http.IncomingHttpHeaders;
+  readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /** The body if it is JSON, otherwise the text. */
   readonly value: unknown;
@@ -73,10 +73,10 @@ export async function fingerprintOf(address: string): Promise<string> {
   return fingerprint256;
 }
 
-function secureSocket(host: string, port: number): Promise<tls.TLSSocket> {
+function secureSocket(host: string, port: number): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     // The fingerprint is what identifies the appliance: its certificate may be signed by itself.
-    const socket = tls.connect({
+    const socket = connectSecurely({
       host,
       port,
       servername: /^[\d.:]+$/.test(host) ? '' : host,
@@ -89,7 +89,7 @@ function secureSocket(host: string, port: number): Promise<tls.TLSSocket> {
 
 /** The problem with the certificate of a server, if it is not the pinned one. */
 function certificateProblem(socket: unknown, fingerprint: string): CommandError | undefined {
-  const shown = socket instanceof tls.TLSSocket ? socket.getPeerCertificate().fingerprint256 : 'none';
+  const shown = socket instanceof TLSSocket ? socket.getPeerCertificate().fingerprint256 : 'none';
   if (shown === fingerprint) return undefined;
   return new CommandError(
     exits.unreachable,
@@ -99,7 +99,7 @@ function certificateProblem(socket: unknown, fingerprint: string): CommandError 
 
 interface Endpoint {
   readonly title: string;
-  readonly options: http.RequestOptions;
+  readonly options: RequestOptions;
   /** SHA-256 of the certificate; undefined for a connection without TLS. */
   readonly pinned?: string;
   readonly unreachable: (why: string) => string;
@@ -112,7 +112,7 @@ function connectionTo({ title, options, pinned, unreachable }: Endpoint): Connec
       // A repetition of the same command after a broken connection must not make the change twice.
       const key = method === 'GET' ? {} : { 'idempotency-key': randomUUID() };
       const text = body === undefined ? undefined : JSON.stringify(body);
-      const request = { ...options.headers, ...key, ...headers };
+      const all = { ...options.headers, ...key, ...headers };
       for (let attempt = 1; ; attempt += 1) {
         try {
           return await exchange(
@@ -121,7 +121,7 @@ function connectionTo({ title, options, pinned, unreachable }: Endpoint): Connec
               method,
               path: `/${path}`,
               agent: false,
-              headers: { ...request, ...(text === undefined ? {} : { 'content-type': 'application/json' }) },
+              headers: { ...all, ...(text === undefined ? {} : { 'content-type': 'application/json' }) },
             },
             text,
             pinned,
@@ -148,13 +148,9 @@ function isBroken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ECONNRESET';
 }
 
-function exchange(
-  options: https.RequestOptions,
-  body: string | undefined,
-  pinned: string | undefined,
-): Promise<Answer> {
+function exchange(options: SecureOptions, body: string | undefined, pinned: string | undefined): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const receive = (response: http.IncomingMessage) => {
+    const receive = (response: IncomingMessage) => {
       readAll(response).then((text) => {
         const isJson = /^application\/(?:problem\+)?json/.test(response.headers['content-type'] ?? '');
         resolve({
@@ -167,8 +163,8 @@ function exchange(
     };
     const sent =
       pinned === undefined
-        ? http.request(options, receive)
-        : https.request({ ...options, rejectUnauthorized: false }, receive);
+        ? request(options, receive)
+        : requestSecurely({ ...options, rejectUnauthorized: false }, receive);
     sent.on('error', reject);
     sent.setSocketKeepAlive(true, keepAlive);
     if (pinned === undefined) sent.end(body);
