@@ -9,11 +9,14 @@ if (!isSupportedNode(process.versions.node)) {
 }
 // Each command loads only what it uses: the server is many times as large as all others together.
 const [word = 'serve'] = process.argv.slice(2);
-const ofServer = ['serve', 'notify', 'recover', 'password', 'audit', 'release', 'plugin', 'ha'];
+const ofServer = ['notify', 'recover', 'password', 'audit', 'release', 'plugin', 'ha'];
 if (word === '--version' || word === '-V') {
   // Its reader may have ended.
   process.stdout.on('error', () => {});
   process.stdout.write(`${version()}\n`);
+} else if (word === 'serve') {
+  // The other commands of the server would double the files that are read.
+  await (await import('./cli/daemon.ts')).start(process.argv, version());
 } else if (word.startsWith('-') || ofServer.includes(word))
   await (await import('./cli/run.ts')).run(process.argv, version());
 else await (await import('./cli/client/start.ts')).start(process.argv.slice(2), version);

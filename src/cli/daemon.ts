@@ -2,11 +2,20 @@
 import type { OwnPair } from '../engine/pair/pair.ts';
 import { openLog } from './daemon-log.ts';
 import { pairOf } from './pair-files.ts';
+import { newProgram, perform } from './program.ts';
 import { StartNotifier } from './sd-notify.ts';
 import { failStart, serveAppliance } from './serve.ts';
+import { addServe } from './serve-command.ts';
 import { servePair } from './serve-pair.ts';
 import type { Settings } from './settings.ts';
 import { takeSignals } from './signals.ts';
+
+/** Runs a command line that is `serve` with its options. */
+export async function start(argv: readonly string[], version: string): Promise<void> {
+  const program = newProgram(version);
+  addServe(program, (settings) => serve(settings, version));
+  await perform(program, argv);
+}
 
 /** Serves until a signal stops the daemon, which completes a running change first. */
 export async function serve(settings: Settings, version: string): Promise<void> {

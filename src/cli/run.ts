@@ -1,70 +1,18 @@
-import { Command, CommanderError } from 'commander';
-import { messageOf } from '../lib/text.ts';
-import { onBrokenOutput } from './broken-output.ts';
+import type { Command } from 'commander';
 import { localSocket } from './local-socket.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
 import type { Installing, Server } from './plugin.ts';
+import { fail, newProgram, perform } from './program.ts';
+import { addServe, helpOfServe } from './serve-command.ts';
 import { type Options, readSettings } from './settings.ts';
 import { settingsOf } from './settings-of.ts';
 
-const help = `
-Every option can also be set in the environment (HOLDFAST_LISTEN, HOLDFAST_STATE, HOLDFAST_HOST, HOLDFAST_PROFILE,
-HOLDFAST_DISKS, HOLDFAST_SHELF, HOLDFAST_LOG_LEVEL, HOLDFAST_LOG_FORMAT, HOLDFAST_NAMES, HOLDFAST_DIRECTORIES, HOLDFAST_PORT_OFFSET, HOLDFAST_CLOCK_OFFSET,
-HOLDFAST_SEND_MAIL (yes or no), HOLDFAST_SEND_WEBHOOKS (yes or no), HOLDFAST_UNVERIFIED_MAIL, HOLDFAST_CONFIG) or, except
-HOLDFAST_CONFIG, in a file of NAME=value lines: /etc/holdfast/holdfast.conf for root, otherwise ~/.config/holdfast/holdfast.conf. Three settings have no
-option: HOLDFAST_ISCSI (auto, lio or tgt), HOLDFAST_STALL (milliseconds of computing that are not yet reported as a
-stall) and HOLDFAST_ROOT_PASSWORD, the first password of root. Without HOLDFAST_ROOT_PASSWORD a password is generated and
-shown once.`;
-
 /** Parses the command line and runs the command. Exits with 2 if the command line is invalid. */
 export async function run(argv: readonly string[], version: string): Promise<void> {
-  // What a command does to the machine, it completes.
-  onBrokenOutput(() => {});
-  const program = new Command('holdfast')
-    .description('Management daemon of a network storage appliance.')
-    .version(version)
-    .exitOverride()
-    .showHelpAfterError(false)
-    .configureOutput({ outputError: (message, write) => write(message.replace(/^error: /, 'holdfast: ')) });
-  const served = program
-    .command('serve', { isDefault: true })
-    .description('serve the interface over HTTP')
-    .option('--listen <addr:port>', 'address and port (default 127.0.0.1:8080)')
-    .option('--state <dir>', 'folder of the configuration and, with --host virtual, of the simulated machine')
-    .option('--host <kind>', 'virtual: a simulated machine; linux: this machine (default virtual)')
-    .option('--profile <name>', 'document: respond as documented; clients: as most programs expect (default document)')
-    .option('--disks <list>', 'disks of a new virtual host, such as 4x2G,2x500M (default 8x2G)')
-    .option(
-      '--shelf <dir>',
-      'folder of disks that two virtual hosts reach, named as their state folders (default none)',
-    )
-    .option('--log-level <level>', 'debug, info, warn, error or silent (default info)')
-    .option('--log-format <format>', 'text, json, or auto: text on a terminal and JSON otherwise (default auto)')
-    .option(
-      '--names <list>',
-      'further host names of the daemon, such as those of a proxy: nas.example.org,files.example.org:8443',
-    )
-    .option('--directories <file>', 'domains and directories in the network of a virtual host, as JSON')
-    .option('--port-offset <number>', 'added to ports below 1024 of system/settings on a virtual host (default 9000)')
-    .option('--clock-offset <seconds>', 'added to the clock of a virtual host, for tests of what happens with time')
-    .option('--send-mail', 'let a virtual host send mail over the network; otherwise it is kept in memory')
-    .option(
-      '--unverified-mail <list>',
-      'mail servers whose certificate is not verified, as in em_outgoingserver: mail.example.org,192.0.2.1',
-    )
-    .option('--send-webhooks', 'let a virtual host post events to webhooks; otherwise the posts are kept in memory')
-    .option('--config <file>', 'file with further settings')
-    .addHelpText('after', help)
-    .action(async (options: Options) => {
-      const settings = readSettings(options, process.env, process.getuid?.() === 0);
-      await (await import('./daemon.ts')).serve(settings, version);
-    });
-  program.addHelpText(
-    'beforeAll',
-    'To manage an appliance: holdfast VERB RESOURCE [NAME] [--FIELD VALUE…]. See: holdfast help\n',
-  );
+  const program = newProgram(version);
+  const served = addServe(program, async (settings) => (await import('./daemon.ts')).serve(settings, version));
   // Includes the help of serve, the default command.
-  program.addHelpText('after', () => `\n${served.helpInformation()}${help}`);
+  program.addHelpText('after', () => `\n${served.helpInformation()}${helpOfServe}`);
   const folder = ['--to <folder>', 'folder of the notification socket of the daemon', noticesFolder] as const;
   const notify = program
     .command('notify')
@@ -132,19 +80,8 @@ export async function run(argv: readonly string[], version: string): Promise<voi
       const { installPlugin } = await import('./plugin.ts');
       process.stdout.write(`${await installPlugin(bundle, options, serverOf(options))}\n`);
     });
-  try {
-    await program.parseAsync(argv);
-  } catch (error) {
-    // Commander has printed the message already. Help and version are not errors.
-    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-    else if (error instanceof Error && foreseen.includes(error.name)) fail(error.message);
-    else if (argv.includes('notify')) fail(`the daemon could not be notified: ${messageOf(error)}`);
-    else throw error;
-  }
+  await perform(program, argv);
 }
-
-/** Names of errors whose message is for the user. Their classes are in files that not every command loads. */
-const foreseen: readonly string[] = ['SettingsError', 'LocalRequestError', 'PluginError', 'StoreError', 'HostError'];
 
 /** The commands for a state that the daemon refuses. The daemon must not run at the same time. */
 function addRecover(program: Command): void {
@@ -290,9 +227,4 @@ function serverOf({ url, user = 'root' }: Partial<Server>): Server {
     user,
     password: process.env['HOLDFAST_PASSWORD'] ?? rootPassword,
   };
-}
-
-function fail(message: string): void {
-  process.stderr.write(`holdfast: ${message}\n`);
-  process.exitCode = 2;
 }
