@@ -20,18 +20,15 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 export const nodeOptions: readonly string[] = ['--max-semi-space-size=8'];
 
 /**
- * Packages that a start does not need, or not before the first answer. The bundle evaluates them when a value of them is
- * first used.
+ * Packages that a start does not need, or not before the first answer: a quarter of the program. Each group is a file of
+ * its own, which is read when a value of it is first used.
  */
-const late: readonly string[] = [
-  '@peculiar/asn1-csr',
-  '@peculiar/asn1-schema',
-  '@peculiar/asn1-x509',
-  'diff',
-  'nodemailer',
-  'qrcode-generator',
-  'yaml',
-];
+const late: Readonly<Record<string, readonly string[]>> = {
+  certificates: ['@peculiar/asn1-csr', '@peculiar/asn1-schema', '@peculiar/asn1-x509'],
+  diff: ['diff'],
+  mail: ['nodemailer'],
+  yaml: ['yaml'],
+};
 
 /**
  * esbuild reads an imported name where it is used, as a property of its module. So a module whose properties load a
@@ -39,17 +36,34 @@ const late: readonly string[] = [
  */
 const lateLoading: Plugin = {
   name: 'late loading',
-  setup({ onResolve, onLoad, resolve }) {
-    onResolve({ filter: oneOf(late) }, ({ path, kind, importer }) =>
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: oneOf(Object.values(late).flat()) }, ({ path, kind, importer }) =>
       kind === 'import-statement' && importer.startsWith(`${root}src/`) ? { path, namespace: 'late' } : undefined,
     );
     onLoad({ filter: /.*/, namespace: 'late' }, async ({ path }) => {
-      const resolved = await resolve(path, { kind: 'import-statement', resolveDir: root });
-      const load = `require(${JSON.stringify(resolved.path)})`;
-      return { contents: moduleWith(await importedNames(path), load, '__esModule: true, '), resolveDir: root };
+      const group = Object.keys(late).find((name) => late[name]?.includes(path));
+      const load = `require('./late-${group}.cjs')`;
+      return { contents: moduleWith(await importedNames(path), load, '__esModule: true, ') };
     });
   },
 };
+
+/** Writes the files of packages that are loaded late. */
+async function writeLate(outdir: string): Promise<void> {
+  await Promise.all(
+    Object.entries(late).map(async ([group, packages]) => {
+      const exported = await Promise.all(
+        packages.map(async (path) => `export { ${[...(await importedNames(path))].join(', ')} } from '${path}';`),
+      );
+      await build({
+        stdin: { contents: exported.join('\n'), resolveDir: root },
+        outfile: `${outdir}/late-${group}.cjs`,
+        ...{ bundle: true, platform: 'node', format: 'cjs', target: 'node22', minifyWhitespace: true },
+        ...{ legalComments: 'none', logLevel: 'warning' },
+      });
+    }),
+  );
+}
 
 /**
  * Node's modules that the first answer does not need, or of which an `import` would also make Node read all names, some of
@@ -73,12 +87,9 @@ const lateLoadingOfNode: Plugin = {
     onResolve({ filter: oneOf(lateBuiltins) }, ({ path, kind, importer }) =>
       kind === 'import-statement' && importer.startsWith(`${root}src/`) ? { path, namespace: 'builtin' } : undefined,
     );
-    onLoad({ filter: /.*/, namespace: 'builtin' }, async ({ path }) => {
-      const names = await importedNames(path);
-      // A whole module would be a copy of all its properties.
-      if (names.has('default')) throw new Error(`expected imports of names from '${path}' only, as in { request }`);
-      return { contents: moduleWith(names, `process.getBuiltinModule(${JSON.stringify(path)})`) };
-    });
+    onLoad({ filter: /.*/, namespace: 'builtin' }, async ({ path }) => ({
+      contents: moduleWith(await importedNames(path), `process.getBuiltinModule(${JSON.stringify(path)})`),
+    }));
   },
 };
 
@@ -89,7 +100,7 @@ const lateLoadingOfNode: Plugin = {
 const daemonApart: Plugin = {
   name: 'daemon apart',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/daemon\.ts$/ }, ({ kind }) =>
+    onResolve({ filter: /^\.\/(?:cli\/)?daemon\.ts$/ }, ({ kind }) =>
       kind === 'dynamic-import' ? { path: './daemon.mjs', external: true } : undefined,
     );
   },
@@ -115,8 +126,9 @@ async function importedNames(module: string): Promise<ReadonlySet<string>> {
   for await (const file of glob('src/**/*.ts', { cwd: root })) {
     for (const [, text = ''] of (await readFile(`${root}${file}`, 'utf8')).matchAll(clause)) {
       const [, list] = /^\{([^}]*)\}$/.exec(text) ?? [];
-      if (list === undefined) names.add('default');
-      for (const part of (list ?? '').split(',')) {
+      // As esbuild treats modules of this kind, their default would be an object with the properties.
+      if (list === undefined) throw new Error(`${file}: expected an import of names from '${module}', got ${text}`);
+      for (const part of list.split(',')) {
         const [name = ''] = part.trim().split(' as ');
         if (name !== '' && !name.startsWith('type ')) names.add(name);
       }
@@ -133,7 +145,7 @@ export async function bundle(folder: string, more: Readonly<Record<string, strin
   const outdir = `${root}/${folder}`;
   await mkdir(`${outdir}/docs`, { recursive: true });
   // Removes only an earlier bundle: dist/ also holds packages.
-  for (const name of await readdir(outdir)) if (/\.mjs(\.map)?$/.test(name)) await rm(`${outdir}/${name}`);
+  for (const name of await readdir(outdir)) if (/\.(?:mjs|mjs\.map|cjs)$/.test(name)) await rm(`${outdir}/${name}`);
   for (const asset of pageAssets)
     await copyFile(fileURLToPath(import.meta.resolve(`swagger-ui-dist/${asset}`)), `${outdir}/docs/${asset}`);
   await writeConsole(`${outdir}/console`);
@@ -157,7 +169,7 @@ export async function bundle(folder: string, more: Readonly<Record<string, strin
     sourcesContent: false,
     legalComments: 'none',
     // The package finds its native part next to its own files.
-    external: ['better-sqlite3'],
+    external: ['better-sqlite3', './late-*.cjs'],
     plugins: [daemonApart, lateLoading, lateLoadingOfNode],
     banner: { js: withRequire },
     logLevel: 'warning',
@@ -174,5 +186,6 @@ export async function bundle(folder: string, more: Readonly<Record<string, strin
       ...more,
     },
   });
+  await writeLate(outdir);
   await build({ ...common, entryPoints: { daemon: 'src/cli/daemon.ts' } });
 }
