@@ -70,13 +70,16 @@ async function writeLate(outdir: string): Promise<void> {
  * which load much more: node:http has Node's WebSocket client (30 ms and 6 MB), node:crypto the Web Cryptography API.
  */
 const lateBuiltins: readonly string[] = [
+  'node:child_process',
   'node:crypto',
+  'node:dgram',
   'node:dns/promises',
   'node:http',
   'node:https',
   'node:stream/consumers',
   'node:tls',
   'node:util',
+  'node:worker_threads',
   'node:zlib',
 ];
 

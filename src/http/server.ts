@@ -7,7 +7,6 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { longestConfirm } from '../engine/change/confirm.ts';
@@ -231,7 +230,7 @@ export function buildServer(parts: ServerParts): HttpServer {
     if (file !== undefined) return exchange.send(consoleAnswer(file, headers));
     const foreign =
       isFromBrowser(exchange) && changes(exchange)
-        ? crossSiteProblem(headers, raw.socket instanceof TLSSocket, names.further)
+        ? crossSiteProblem(headers, exchange.connection.isSecure, names.further)
         : undefined;
     if (foreign !== undefined) return write(exchange, refusal('cross_site', 403, foreign));
     const admitted = authenticator.admit(raw);

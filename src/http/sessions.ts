@@ -1,6 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { TLSSocket } from 'node:tls';
 import type { Principal } from '../engine/change/request.ts';
 import type { Sessions as Offered, SessionInfo } from '../engine/services.ts';
 import type { Account, AccountOf } from './authenticator.ts';
@@ -132,7 +131,7 @@ const nameOf = (isSecure: boolean): string => (isSecure ? '__Secure-holdfast' : 
 
 /** The token in the cookie of a request. */
 export function tokenIn({ headers: { cookie = '' }, socket }: IncomingMessage): string | undefined {
-  const prefix = `${nameOf(socket instanceof TLSSocket)}=`;
+  const prefix = `${nameOf(clientConnection(socket).isSecure)}=`;
   return cookie
     .split(/; */)
     .find((part) => part.startsWith(prefix))
