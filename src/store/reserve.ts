@@ -13,6 +13,9 @@ import { removeFile } from './marks.ts';
 /** With fewer free bytes, changes of clients are refused; the rest is reserved for writes of the daemon itself. */
 export const leastFree = 1024 ** 2;
 
+/** Random bytes that are repeated: file systems compress at most 128 KiB at once, unless told otherwise. */
+const largestBlock = 1024 ** 2;
+
 /** Why nothing can be stored now. */
 export type Lack = 'full' | 'readOnly' | 'unwritable';
 
@@ -121,7 +124,9 @@ export class Reserve {
 function append(file: string, bytes: number): void {
   const descriptor = openSync(file, 'a', 0o600);
   try {
-    for (let written = 0; written < bytes; ) written += writeSync(descriptor, randomBytes(bytes - written));
+    const block = randomBytes(Math.min(bytes, largestBlock));
+    for (let written = 0; written < bytes; )
+      written += writeSync(descriptor, block, 0, Math.min(block.length, bytes - written));
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
