@@ -45,6 +45,8 @@ export async function startDaemon(
     readonly isPlain?: boolean;
     /** Milliseconds until the first answer. */
     readonly patience?: number;
+    /** Whether to return at the first answer. Changes are refused until the start ends, which is waited for otherwise. */
+    readonly isFirstEnough?: boolean;
   },
 ): Promise<Daemon> {
   const port = await freePort();
@@ -68,14 +70,20 @@ export async function startDaemon(
     },
   );
   const running = { port, child, stop: () => stopped(child, () => child.kill('SIGTERM')) };
-  try {
+  const answers = async (path: string, isRight: (status: number) => boolean) => {
     for (;;) {
-      const answer = await ask(port, request('GET', '/api/v1.0/services/cifs/')).catch(() => undefined);
-      if (answer?.status === 200) return { ...running, startedIn: performance.now() - start };
+      const answer = await ask(port, request('GET', path)).catch(() => undefined);
+      if (answer !== undefined && isRight(answer.status)) return;
       if (child.exitCode !== null || performance.now() - start > (options.patience ?? 30_000))
         throw new Error(`the daemon did not start; its log is ${join(state, 'log')}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+  };
+  try {
+    await answers('/api/v1.0/services/cifs/', (status) => status === 200);
+    const startedIn = performance.now() - start;
+    if (options.isFirstEnough !== true) await answers('/readyz', (status) => status !== 503);
+    return { ...running, startedIn };
   } catch (error) {
     child.kill('SIGKILL');
     throw error;

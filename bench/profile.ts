@@ -115,7 +115,7 @@ async function measure(): Promise<void> {
   if (Number(options.shares) > 0) await makeShares(folder, Number(options.shares), protocol);
   const profiles = join(folder, 'profiles');
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${microseconds}`];
-  const daemon = await startDaemon(folder, { program, nodeOptions });
+  const daemon = await startDaemon(folder, { program, nodeOptions, isFirstEnough: what === 'start' });
   let from = 0;
   let to = Number.POSITIVE_INFINITY;
   let answers = 1;
