@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Files } from '../../host/ports/files.ts';
 import { memo } from '../../lib/memo.ts';
 import { isWithin } from '../../lib/path.ts';
+import { pauses } from '../../lib/slices.ts';
 import { absenceOf, poolOf } from './places.ts';
 import { SharedLook } from './shared-look.ts';
 import type { Storage } from './storage-facts.ts';
@@ -99,7 +100,9 @@ export class PathLooks {
     if (scope === 'all') this.#lookedAt = now();
     const paths = scope === 'all' ? named() : scope;
     const missing = new Set(scope === 'all' ? [] : this.#missing);
+    const pause = pauses();
     for (const path of new Set(paths)) {
+      await pause();
       missing.delete(path);
       if (await this.#isMissing(path, storage())) missing.add(path);
     }
