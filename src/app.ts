@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { newSmbHash } from './areas/account/hashes.ts';
@@ -238,7 +238,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     throw refused(
       `Expected HOLDFAST_ROOT_PASSWORD to have at least ${shortestPassword} characters, got ${password.length}.`,
     );
-  let first = isFirst ? await passwords.hash(password) : undefined;
+  let first = isFirst ? firstRoot(password) : undefined;
   let newPassword: string | undefined;
 
   // The account with uid 0 is the administrator (gaps 1.1), unless it is locked or has no password. Others can be given
@@ -258,7 +258,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     return account;
   };
   const accountOf = (name: string): Account | undefined => {
-    if (first !== undefined && name === 'root') return ofRoot(name, first.unix);
+    if (first !== undefined && name === 'root') return first;
     const record = root();
     const account =
       record?.bsdusr_username !== name
@@ -444,8 +444,8 @@ export async function openApp(parts: AppParts): Promise<App> {
     },
     async begin() {
       await engine.begin();
-      const hashes = first;
-      if (hashes !== undefined && root()?.bsdusr_unixhash === '*') {
+      if (first !== undefined && root()?.bsdusr_unixhash === '*') {
+        const hashes = await passwords.hash(password);
         await engine.change('set the first password of root', start, (draft) =>
           draft.update(user, 1, {}, { bsdusr_unixhash: hashes.unix, bsdusr_smbhash: newSmbHash(hashes, now()) }),
         );
@@ -498,6 +498,16 @@ const runsToRead = 200;
 function ofRoot(name: string, hash: string): Account {
   const principal: Principal = Object.freeze({ name, id: 'root', credential: { kind: 'password' } as const });
   return { hash, least: 0, admit: () => principal };
+}
+
+/** Root of a system whose first start has not ended. Its password is hashed at the end, which takes longer than a login. */
+function firstRoot(password: string): Account {
+  const digest = (text: string) => hash('sha256', text, 'buffer');
+  const expected = digest(password);
+  return {
+    ...ofRoot('root', 'until the end of the first start'),
+    check: async (given) => timingSafeEqual(digest(given), expected),
+  };
 }
 
 /**
