@@ -3,6 +3,9 @@ import type { TestEvent } from 'node:test/reporters';
 /** The prefix by which the runner finds reports in the output of the tests. */
 export const mark = '\u001e';
 
+/** The name under which an error outside of all tests is reported, as if it were one that failed. */
+export const outside = 'no error outside of the tests';
+
 /** One test, as its process reports it to the runner. */
 export interface Statement {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { isObject } from '../../src/lib/json.ts';
-import { mark, type Statement, type SuiteEnd } from './reporter.ts';
+import { mark, outside, type Statement, type SuiteEnd } from './reporter.ts';
 import { type Job, next } from './schedule.ts';
 import { root } from './tiers.ts';
 
@@ -117,14 +117,16 @@ export async function runBatch(
   end = Number.POSITIVE_INFINITY,
 ): Promise<readonly Outcome[]> {
   const { seconds, output, reason } = await runProcess(batch, end);
-  const { suites, rest } = readSuites(output);
+  const { suites, statements: last, rest } = readSuites(output);
+  const all = [...suites.flatMap(({ statements }) => statements), ...last];
   // An error outside of all tests belongs to no file, so it fails each of them. Alone, the others pass then.
-  const isExplained = suites.some(({ statements }) => statements.some(({ passed }) => !passed));
+  const errors = all.filter(({ name }) => name === outside);
+  const isExplained = all.some(({ passed }) => !passed);
   return parts.map((job) => {
     const suite = suites.find(({ name }) => name === job.name);
     if (suite === undefined)
       return { job, seconds, statements: [], failure: failureOf(job, [], reason ?? 'It did not run.', rest) };
-    const { statements } = suite;
+    const statements = [...suite.statements.filter(({ name }) => name !== outside), ...errors];
     return {
       job,
       seconds: suite.seconds,

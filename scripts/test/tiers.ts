@@ -86,6 +86,9 @@ const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, brow
 
 const nodeTest = ['node', '--test-reporter=./scripts/test/reporter.ts', '--test-reporter-destination=stdout'] as const;
 
+/** The program that runs test files without following every promise of them. */
+const batchProgram = 'scripts/test/batch.ts';
+
 /** The jobs that a test file needs, by its tier. */
 const needsOf: Readonly<Record<TierName, readonly string[]>> = {
   check: [],
@@ -105,8 +108,7 @@ const browsed = /^test\/lab\/console\./;
 const startPrograms = /^test\/(crash\/|e2e\/notices\.)/;
 
 /**
- * Test files that do not run in a batch: they start processes, change their own, keep both cores busy, or do not let the
- * runner follow what happens in them (`test/support/untracked.ts`).
+ * Test files that run in a process of their own: they start processes, change their own, or keep both cores busy.
  */
 const alone =
   /^test\/(cli|crash|fuzz|property|scripts|conventions\/(law|bad-input)|host\/linux\/(runner|replication|tree))\b/;
@@ -173,7 +175,7 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
     return {
       name: file,
       tier,
-      command: isEnclosed ? ['lab/enclosed', ...nodeTest, file] : [...nodeTest, file],
+      command: isEnclosed ? ['lab/enclosed', ...nodeTest, file] : [...nodeTest, batchProgram, file],
       // An enclosed file has its own /tmp; the others write thousands of small files, which should be in memory.
       environment: isEnclosed
         ? {}
@@ -226,7 +228,7 @@ function batchesOf(jobs: readonly Job[]): readonly Job[] {
       {
         ...first,
         name: `${parts.length} files from ${first.name} on`,
-        command: [...nodeTest, 'scripts/test/batch.ts', ...files],
+        command: [...nodeTest, batchProgram, ...files],
         seconds: parts.reduce((sum, job) => sum + job.seconds, 0),
         parts,
       },

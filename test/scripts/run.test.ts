@@ -179,6 +179,23 @@ test('a file of a batch fails alone', async (t) => {
   assert.match(missing?.failure ?? '', /Cannot find module/);
 });
 
+test('a batch knows the suites of a test, and an error outside of all tests fails each file of it', async (t) => {
+  const outcomes = await batchOf(t, [
+    `import { before } from 'node:test';
+     let seen; describe('all', () => { before(() => { seen = 1; }); test('a', () => { if (seen !== 1) throw new Error('no suite'); }); });`,
+    `const pause = () => new Promise((done) => setTimeout(done, 50));
+     test('b', async () => { setTimeout(() => { throw new Error('too late'); }, 1); await pause(); });`,
+    `const pause = () => new Promise((done) => setTimeout(done, 50));
+     test('c', async () => { void pause().then(() => { throw new Error('not awaited'); }); await pause(); await pause(); });`,
+    `test('d', () => { throw new Error('no such pool'); });`,
+  ]);
+  for (const { failure, names } of outcomes) {
+    assert.match(failure ?? '', /too late\n.*one\.test\.mjs.*not awaited\n.*one\.test\.mjs/s);
+    assert.match(names, /^[abcd],/);
+  }
+  assert.doesNotMatch(outcomes[0]?.failure ?? '', /no suite/);
+});
+
 test('a batch that ends early fails the files that it did not get to', async (t) => {
   const outcomes = await batchOf(t, [
     `test('a', () => {});`,

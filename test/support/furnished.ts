@@ -15,7 +15,6 @@ import { addressed, Maker, pathOf } from './catalogue.ts';
 import { exampleDisks, exampleNics, examples } from './examples.ts';
 import { type FaultyHost, withFaults } from './faults.ts';
 import { standingClock } from './hosts.ts';
-import './untracked.ts';
 
 /** An appliance on which every example has been created once, with a host whose calls can be made to fail. */
 export interface Furnished extends AsyncDisposable {
