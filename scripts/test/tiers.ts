@@ -104,8 +104,12 @@ const scraped = /^test\/lab\/prometheus\./;
 /** Test files that drive the test machine by a browser. */
 const browsed = /^test\/lab\/console\./;
 
-/** Test files that start programs of the project as processes, with the bundle of them. */
-const startPrograms = /^test\/(crash\/|e2e\/notices\.)/;
+/**
+ * Test files that start programs of the project as processes, by `test/support/programs.ts`. They use the bundle of them,
+ * which starts in a fifth of the time.
+ */
+const startPrograms =
+  /^test\/(crash\/|fuzz\/|docs\/fail2ban\.|e2e\/(error-codes|file|first-hour|follow|notices|pair|pair-join|strangers)\.)/;
 
 /**
  * Test files that run in a process of their own: they start processes, change their own, or keep both cores busy.
@@ -229,6 +233,8 @@ function batchesOf(jobs: readonly Job[]): readonly Job[] {
         ...first,
         name: `${parts.length} files from ${first.name} on`,
         command: [...nodeTest, batchProgram, ...files],
+        environment: Object.assign({}, ...parts.map(({ environment }) => environment)),
+        needs: [...new Set(parts.flatMap(({ needs }) => needs))],
         seconds: parts.reduce((sum, job) => sum + job.seconds, 0),
         parts,
       },
