@@ -111,7 +111,9 @@ const producers: Readonly<Record<ErrorCode, () => Promise<ApiAnswer>>> = {
   },
   async unconfirmed() {
     await box.api.expect(201, 'POST', 'tasks/cronjob/?confirm_within=600', { cron_user: 'root', cron_command: 'one' });
-    return send('POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'two' });
+    // Without the header, the second request would confirm the change of the first.
+    const headers = { 'x-holdfast-confirm': 'no' };
+    return send('POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'two' }, headers);
   },
   async conflict() {
     await box.api.expect(200, 'PUT', 'services/tftp/', { tftp_options: '-v' });

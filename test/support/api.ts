@@ -1,3 +1,6 @@
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent as SecureAgent, request as secureRequest } from 'node:https';
+import { text as textOf } from 'node:stream/consumers';
 import { isObject } from '../../src/lib/json.ts';
 import { messageOf } from '../../src/lib/text.ts';
 
@@ -46,22 +49,25 @@ export class Api {
     const address = path.startsWith('/') ? `${this.url}${path}` : `${this.url}/api/v1.0/${path}`;
     const started = performance.now();
     try {
-      const answer = await fetch(address, {
+      const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+      const message = await answerTo(address, {
         method,
-        redirect: 'manual',
-        ...(this.#signal && { signal: this.#signal }),
         headers: { ...this.#credential, 'content-type': 'application/json', ...headers },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        body: sent,
+        signal: this.#signal,
       });
-      const text = await answer.text();
-      return { status: answer.status, headers: answer.headers, text, json: parsed(text) };
+      const text = await textOf(message);
+      return {
+        status: message.statusCode ?? 0,
+        get headers() {
+          return headersOf(message);
+        },
+        text,
+        json: parsed(text),
+      };
     } catch (error) {
-      // `fetch failed` and `aborted due to timeout` alone say nothing.
-      if (!(error instanceof TypeError) && !(error instanceof DOMException)) throw error;
       const seconds = ((performance.now() - started) / 1000).toFixed(1);
-      throw new TypeError(`${method} ${address}: no answer after ${seconds} s: ${messageOf(error.cause ?? error)}`, {
-        cause: error,
-      });
+      throw new TypeError(`${method} ${address}: no answer after ${seconds} s: ${messageOf(error)}`, { cause: error });
     }
   }
 
@@ -106,6 +112,36 @@ export class Api {
 }
 
 type Record_ = Readonly<Record<string, unknown>>;
+
+interface Sent {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const agents = { plain: new Agent({ keepAlive: true }), secure: new SecureAgent({ keepAlive: true }) };
+
+/** Node's `fetch` takes three times as much processor time, and the tests send a million requests. */
+function answerTo(address: string, { method, headers, body, signal }: Sent): Promise<IncomingMessage> {
+  // Node would send the headers in the encoding of a text.
+  const bytes = body === undefined ? undefined : Buffer.from(body);
+  const length = bytes && { 'content-length': bytes.length };
+  const options = { method, headers: { ...headers, ...length }, ...(signal && { signal }) };
+  const exchange = address.startsWith('https:')
+    ? secureRequest(address, { ...options, agent: agents.secure })
+    : request(address, { ...options, agent: agents.plain });
+  return new Promise((resolve, reject) => {
+    exchange.on('response', resolve).on('error', reject).end(bytes);
+  });
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
+  return headers;
+}
 
 function parsed(text: string): unknown {
   try {
