@@ -28,9 +28,7 @@ import { taskOf } from '../../src/engine/plan/sequel.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { appliance } from '../support/appliance.ts';
 import { isHarmless, type Sending, trials } from '../support/catalogue.ts';
-import { exampleDisks, exampleNics } from '../support/examples.ts';
-import { type Furnished, furnished, stateOf } from '../support/furnished.ts';
-import { standingClock } from '../support/hosts.ts';
+import { type Furnished, furnished, furnishedOptions, stateOf } from '../support/furnished.ts';
 import { addressOf, managementRoot, operations, preparations } from '../support/management.ts';
 
 /** What a machine and its records are, as lines. */
@@ -46,7 +44,7 @@ interface Cut {
 
 /** The state of a folder after a start. */
 async function started(folder: string): Promise<Picture> {
-  const one = await appliance({ folder, disks: exampleDisks, nics: exampleNics, now: standingClock().now });
+  const one = await appliance({ ...furnishedOptions, folder });
   // What the start began, such as following what it found, ends before.
   await one.app.close();
   const kept = catalogue

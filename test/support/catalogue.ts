@@ -4,7 +4,7 @@ import { type Method, type Operation, type Route, routesOf } from '../../src/htt
 import { isObject } from '../../src/lib/json.ts';
 import { lastElement } from '../../src/lib/path.ts';
 import type { Api } from './api.ts';
-import { type Body, type Example, examples, type Variant } from './examples.ts';
+import { type Body, type Example, examples, takesHardware, type Variant } from './examples.ts';
 
 type Record_ = Readonly<Record<string, unknown>>;
 
@@ -46,11 +46,16 @@ export function pathOf(resource: Resource): string {
 export class Maker {
   readonly #api: () => Api;
   readonly #numbers: Map<string, number>;
+  readonly #most: number;
 
-  /** `numbers` are the last numbers of an earlier maker on the same state. */
-  constructor(api: () => Api, numbers: Iterable<readonly [string, number]> = []) {
+  /**
+   * The machine has disks and network interfaces for as many numbers as `most`. `numbers` are the last numbers of an
+   * earlier maker on the same state.
+   */
+  constructor(api: () => Api, most: number, numbers: Iterable<readonly [string, number]> = []) {
     this.#api = api;
     this.#numbers = new Map(numbers);
+    this.#most = most;
   }
 
   /** The next number of each resource's examples. */
@@ -64,6 +69,8 @@ export class Maker {
 
   next(path: string): number {
     const number = this.#numbers.get(path) ?? 0;
+    if (number >= this.#most && takesHardware.has(path))
+      throw new Error(`${path}: the machine has disks and network interfaces for only ${this.#most} numbers.`);
     this.#numbers.set(path, number + 1);
     return number;
   }

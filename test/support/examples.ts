@@ -61,21 +61,37 @@ export interface Variant {
   readonly body: Body;
 }
 
-/**
- * Disks for the volumes that the examples make: a volume takes the disk of its number, an extension one from the second
- * half.
- */
-export const exampleDisks: readonly number[] = Array<number>(896).fill(GiB);
-const extensionDisks = 384;
-const importedDisks = 768;
+/** What the examples take a disk for. Each number has a disk for each of these. */
+const diskUses = ['volume', 'extension', 'import', 'extent'] as const;
+const diskOf = (use: (typeof diskUses)[number], n: number) => `ada${diskUses.length * n + diskUses.indexOf(use)}`;
+
+/** What the examples take a network interface for, the same way. */
+const nicUses = ['interface', 'vlan', 'moved vlan', 'lagg', 'second of lagg', 'member'] as const;
+const nicOf = (use: (typeof nicUses)[number], n: number) => `em${nicUses.length * n + nicUses.indexOf(use)}`;
+
+/** The resources whose examples take a disk or an interface of their own for each number. */
+export const takesHardware: ReadonlySet<string> = new Set([
+  'storage/volume',
+  'storage/volume_import',
+  'network/interface',
+  'network/vlan',
+  'network/lagg',
+  'network/lagginterfacemembers',
+]);
+
+/** The disks and network interfaces of a machine on which each example can be made with the numbers below this one. */
+export function exampleMachine(numbers: number): { readonly disks: readonly number[]; readonly nics: number } {
+  return { disks: Array<number>(diskUses.length * numbers).fill(GiB), nics: nicUses.length * numbers };
+}
+
 const mirrored = (n: number): JsonObject => ({
   volume_name: `pool${n}`,
-  layout: [{ vdevtype: 'mirror', disks: [`ada${n}`, `ada${extensionDisks + n}`] }],
+  layout: [{ vdevtype: 'mirror', disks: [diskOf('volume', n), diskOf('extension', n)] }],
 });
 const encrypted = (n: number): JsonObject => ({
   volume_name: `pool${n}`,
   encryption: true,
-  layout: [{ vdevtype: 'stripe', disks: [`ada${n}`] }],
+  layout: [{ vdevtype: 'stripe', disks: [diskOf('volume', n)] }],
 });
 const withPassphrase: Preparation = {
   send: 'POST keypassphrase',
@@ -84,13 +100,11 @@ const withPassphrase: Preparation = {
 const cached = (n: number): JsonObject => ({
   volume_name: `pool${n}`,
   layout: [
-    { vdevtype: 'stripe', disks: [`ada${n}`] },
-    { vdevtype: 'cache', disks: [`ada${extensionDisks + n}`] },
+    { vdevtype: 'stripe', disks: [diskOf('volume', n)] },
+    { vdevtype: 'cache', disks: [diskOf('extension', n)] },
   ],
 });
 
-/** Network interfaces for the examples: each example takes those of its number from its own range. */
-export const exampleNics = 1000;
 /** The fields of new certificates and authorities. */
 const subject = (n: number, name: string) => ({
   ...certificateRequest,
@@ -109,27 +123,29 @@ export const examples: Readonly<Record<string, Example>> = {
   'storage/volume': {
     create: (n) => ({
       volume_name: n === 0 ? 'tank' : `pool${n}`,
-      layout: [{ vdevtype: 'stripe', disks: [`ada${n}`] }],
+      layout: [{ vdevtype: 'stripe', disks: [diskOf('volume', n)] }],
     }),
     variants: [
       {
         title: 'that extends one',
         verb: 'create',
-        body: (n) => ({ volume_add: 'tank', layout: [{ vdevtype: 'stripe', disks: [`ada${extensionDisks + n}`] }] }),
+        body: (n) => ({ volume_add: 'tank', layout: [{ vdevtype: 'stripe', disks: [diskOf('extension', n)] }] }),
       },
       { title: 'that is encrypted', verb: 'create', body: (n) => ({ ...encrypted(n), encryption_inirand: true }) },
       { title: 'that only lets it go', verb: 'remove', body: () => ({ destroy: false }) },
     ],
     actions: {
       'DELETE scrub': { after: 'POST scrub' },
-      'POST replace': { body: (n, record) => ({ label: `ada${record}`, replace_disk: `ada${extensionDisks + n}` }) },
-      'POST offline': { record: mirrored, body: (_, record) => ({ label: `ada${record}` }) },
+      'POST replace': {
+        body: (n, record) => ({ label: diskOf('volume', record), replace_disk: diskOf('extension', n) }),
+      },
+      'POST offline': { record: mirrored, body: (_, record) => ({ label: diskOf('volume', record) }) },
       'POST online': {
         record: mirrored,
-        after: [{ send: 'POST offline', body: (record) => ({ label: `ada${record}` }) }],
-        body: (_, record) => ({ label: `ada${record}` }),
+        after: [{ send: 'POST offline', body: (record) => ({ label: diskOf('volume', record) }) }],
+        body: (_, record) => ({ label: diskOf('volume', record) }),
       },
-      'POST detach': { record: mirrored, body: (_, record) => ({ label: `ada${record}` }) },
+      'POST detach': { record: mirrored, body: (_, record) => ({ label: diskOf('volume', record) }) },
       'POST lock': { record: encrypted },
       'POST unlock': {
         record: encrypted,
@@ -148,7 +164,7 @@ export const examples: Readonly<Record<string, Example>> = {
       'POST recoverykey': { record: encrypted, after: [withPassphrase] },
       'DELETE recoverykey': { record: encrypted, after: [{ send: 'POST recoverykey' }] },
       'POST rekey': { record: encrypted, after: [withPassphrase] },
-      'POST remove': { record: cached, body: (_, record) => ({ label: `ada${extensionDisks + record}` }) },
+      'POST remove': { record: cached, body: (_, record) => ({ label: diskOf('extension', record) }) },
     },
   },
   'storage/volume_import': {
@@ -158,7 +174,7 @@ export const examples: Readonly<Record<string, Example>> = {
           const name = `away${n}`;
           const { id } = await api.expect(201, 'POST', 'storage/volume/', {
             volume_name: name,
-            layout: [{ vdevtype: 'stripe', disks: [`ada${importedDisks + n}`] }],
+            layout: [{ vdevtype: 'stripe', disks: [diskOf('import', n)] }],
           });
           await api.expect(204, 'DELETE', `storage/volume/${String(id)}/`, { destroy: false });
           const found = (await api.list('storage/volume_import/?limit=0')).find(({ label }) => label === name);
@@ -414,7 +430,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'network/interface': {
     create: (n) => ({
       int_name: `Interface ${n}`,
-      int_interface: `em${n}`,
+      int_interface: nicOf('interface', n),
       int_ipv4address: `10.${n}.0.1`,
       int_v4netmaskbit: '16',
       int_aliases: [`10.${n}.0.2/32`, `2001:db8:${n}::2/64`],
@@ -444,7 +460,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'network/vlan': {
     create: (n) => ({
       vlan_vint: `vlan${n}`,
-      vlan_pint: `em${200 + n}`,
+      vlan_pint: nicOf('vlan', n),
       vlan_tag: 1 + n,
       vlan_description: `Number ${n}`,
     }),
@@ -458,14 +474,14 @@ export const examples: Readonly<Record<string, Example>> = {
       {
         title: 'that renames it and moves it',
         verb: 'update',
-        body: (n) => ({ vlan_vint: `vlan${1000 + n}`, vlan_pint: `em${500 + n}` }),
+        body: (n) => ({ vlan_vint: `vlan${1000 + n}`, vlan_pint: nicOf('moved vlan', n) }),
       },
     ],
   },
   'network/lagg': {
     create: (n) => ({
       lagg_protocol: ['failover', 'lacp', 'loadbalance', 'roundrobin', 'fec'][n % 5] ?? 'lacp',
-      lagg_interfaces: [`em${600 + 2 * n}`, `em${601 + 2 * n}`],
+      lagg_interfaces: [nicOf('lagg', n), nicOf('second of lagg', n)],
     }),
   },
   'network/lagginterfacemembers': {
@@ -473,7 +489,7 @@ export const examples: Readonly<Record<string, Example>> = {
     create: (n, [lagg = 1]) => ({
       lagg_interfacegroup: lagg,
       lagg_ordernum: 10 + n,
-      lagg_physnic: `em${800 + n}`,
+      lagg_physnic: nicOf('member', n),
       lagg_deviceoptions: n % 2 === 0 ? 'up' : 'up mtu 9000',
     }),
     update: (n) => ({ lagg_ordernum: n, lagg_deviceoptions: n % 2 === 0 ? 'up promisc' : 'up mtu 4000' }),
@@ -566,7 +582,7 @@ export const examples: Readonly<Record<string, Example>> = {
       {
         title: 'of a disk',
         verb: 'create',
-        body: (n) => ({ iscsi_target_extent_name: `disk${n}`, iscsi_target_extent_disk: `ada${100 + (n % 28)}` }),
+        body: (n) => ({ iscsi_target_extent_name: `disk${n}`, iscsi_target_extent_disk: diskOf('extent', n % 8) }),
       },
       {
         title: 'that moves it',

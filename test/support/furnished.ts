@@ -12,7 +12,7 @@ import { subsystems } from '../../src/subsystems/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, type ApplianceOptions, appliance } from './appliance.ts';
 import { addressed, Maker, pathOf } from './catalogue.ts';
-import { exampleDisks, exampleNics, examples } from './examples.ts';
+import { exampleMachine, examples } from './examples.ts';
 import { type FaultyHost, withFaults } from './faults.ts';
 import { standingClock } from './hosts.ts';
 
@@ -47,8 +47,16 @@ const execute = promisify(execFile);
 let template: Promise<Template> | undefined;
 
 /**
- * Opens a copy of the template. Creating every example takes a second of processor time, opening a copy a tenth of
- * that,
+ * For how many numbers of the examples a furnished machine has disks and network interfaces. Each look at a machine takes
+ * longer the more it has of them, and with the square of the number of disks where each is looked for in all pools.
+ */
+const most = 48;
+
+/** What an appliance needs to open the state of a furnished one. */
+export const furnishedOptions: ApplianceOptions = { ...exampleMachine(most), now: standingClock().now };
+
+/**
+ * Opens a copy of the template. Creating every example takes a second of processor time, opening a copy a tenth of that,
  * and the tests need hundreds of them.
  */
 export async function furnished(): Promise<Furnished> {
@@ -56,7 +64,7 @@ export async function furnished(): Promise<Furnished> {
   const { folder: original, numbers } = await template;
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
   await execute('cp', ['-a', `${original}/.`, folder]);
-  return watched((around) => appliance({ ...furnishedOptions(), folder, around }), numbers);
+  return watched((around) => appliance({ ...furnishedOptions, folder, around }), numbers);
 }
 
 /** An appliance whose host's calls can be made to fail, and what can be compared of it. */
@@ -71,7 +79,7 @@ export async function watched(
   };
   const hosts = () => beneath ?? nothingBeneath();
   let one = await open(around);
-  const maker = new Maker(() => one.api, numbers);
+  const maker = new Maker(() => one.api, most, numbers);
   return {
     get appliance() {
       return one;
@@ -102,10 +110,6 @@ export async function watched(
     },
     [Symbol.asyncDispose]: () => one[Symbol.asyncDispose](),
   };
-}
-
-function furnishedOptions(): ApplianceOptions {
-  return { disks: exampleDisks, nics: exampleNics, now: standingClock().now };
 }
 
 function nothingBeneath(): never {
@@ -142,8 +146,8 @@ async function makeTemplate(parent: string): Promise<string> {
   const made = await mkdtemp(join(parent, 'furnishing-'));
   const folder = join(made, 'state');
   await mkdir(folder);
-  const one = await appliance({ ...furnishedOptions(), folder });
-  const maker = new Maker(() => one.api);
+  const one = await appliance({ ...furnishedOptions, folder });
+  const maker = new Maker(() => one.api, most);
   for (const [path, example] of Object.entries(examples)) {
     const resource = addressed.find((candidate) => candidate.path === path);
     if (resource !== undefined && (example.create ?? example.madeAt ?? example.madeBeyond) !== undefined)

@@ -24,6 +24,8 @@ interface Target {
   readonly path: string;
   /** What has to be sent besides, so that only the field in question is wrong. */
   readonly around: () => Readonly<Record<string, unknown>>;
+  /** Called when a body was accepted: the next one needs a name, and maybe disks, of its own. */
+  readonly accepted?: () => void;
   readonly fields: readonly string[];
 }
 
@@ -53,8 +55,14 @@ async function targetsOf(resource: Resource, world: Furnished): Promise<readonly
     const fields = sendable
       .filter(([, field]) => field.createOnly || !resource.verbs.includes('update'))
       .map(([name]) => name);
-    const around = () => exampleBody(resource.path, 'create', world.maker.next(resource.path));
-    targets.push({ resource, method: 'POST', path: `${pathOf(resource)}/`, around, fields });
+    let number = world.maker.next(resource.path);
+    targets.push({
+      ...{ resource, method: 'POST', path: `${pathOf(resource)}/`, fields },
+      around: () => exampleBody(resource.path, 'create', number),
+      accepted: () => {
+        number = world.maker.next(resource.path);
+      },
+    });
   }
   return targets.filter(({ fields }) => fields.length > 0);
 }
@@ -182,7 +190,12 @@ async function tryBody(
   return answer;
 }
 
-async function tryRaw(world: Furnished, { method, path }: Target, body: string, about = body): Promise<ApiAnswer> {
+async function tryRaw(
+  world: Furnished,
+  { method, path, accepted }: Target,
+  body: string,
+  about = body,
+): Promise<ApiAnswer> {
   const revision = newestRevision(world);
   world.faults.heal();
   const answer = await world.api.send(method, path, body);
@@ -202,6 +215,7 @@ async function tryRaw(world: Furnished, { method, path }: Target, body: string, 
     assert.equal(newestRevision(world), revision, `${told}, but something was kept`);
     assert.notEqual(answer.text, '', told);
   } else {
+    accepted?.();
     await assertStructure(world, told);
     const read = method === 'PUT' ? await world.api.get(path) : undefined;
     if (read !== undefined) assert.equal(read.text, answer.text, `${told}, and GET answers something else`);

@@ -4,9 +4,8 @@ import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
 import { subsystems } from '../../../src/subsystems/index.ts';
 import { appliance } from '../../support/appliance.ts';
-import { exampleDisks, exampleNics } from '../../support/examples.ts';
-import { furnished } from '../../support/furnished.ts';
-import { finallyOf, standingClock } from '../../support/hosts.ts';
+import { furnished, furnishedOptions } from '../../support/furnished.ts';
+import { finallyOf } from '../../support/hosts.ts';
 
 test('a machine that leaves the pool serves nothing of it, keeps its network, and is as before when it has it again', async (t) => {
   const world = await furnished();
@@ -53,7 +52,7 @@ test('a machine that leaves the pool serves nothing of it, keeps its network, an
   for (const { guid, name } of await machine.zfs.importable())
     await machine.zfs.importPool(guid, { mountpoint: `/mnt/${name}` });
 
-  const again = await appliance({ folder, disks: exampleDisks, nics: exampleNics, now: standingClock().now });
+  const again = await appliance({ ...furnishedOptions, folder });
   finallyOf(t, () => again.app.close());
   const states = await again.machine.services.states([...names, 'ssh', 'systemd-networkd']);
   assert.deepEqual(
