@@ -109,7 +109,7 @@ const browsed = /^test\/lab\/console\./;
  * which starts in a fifth of the time.
  */
 const startPrograms =
-  /^test\/(crash\/|fuzz\/|docs\/fail2ban\.|e2e\/(error-codes|file|first-hour|follow|notices|pair|pair-join|strangers)\.)/;
+  /^test\/(crash\/|fuzz\/|docs\/fail2ban\.|e2e\/(error-codes|file|first-hour|follow|notices|pair|pair-join|plugins|strangers)\.)/;
 
 /**
  * Test files that run in a process of their own: they start processes, change their own, or keep both cores busy.

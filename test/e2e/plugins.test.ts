@@ -6,6 +6,7 @@ import type { Api } from '../support/api.ts';
 import { type Appliance, type ApplianceOptions, appliance, rootPassword } from '../support/appliance.ts';
 import { type FaultyHost, withFaults } from '../support/faults.ts';
 import { finallyOf } from '../support/hosts.ts';
+import { holdfast } from '../support/programs.ts';
 
 const installing = '/api/holdfast/v1/plugins';
 const bundles = '/usr/share/holdfast/plugins';
@@ -260,7 +261,7 @@ async function jobsEnd(api: Api): Promise<void> {
 test('holdfast plugin install asks the daemon, and says where the page is or what is wrong', async (t) => {
   const { api } = await withJails(t);
   const install = (...words: readonly string[]) =>
-    promisify(execFile)(process.execPath, ['src/main.ts', 'plugin', 'install', '--url', api.url, ...words], {
+    promisify(execFile)(process.execPath, [holdfast, 'plugin', 'install', '--url', api.url, ...words], {
       env: { ...process.env, HOLDFAST_PASSWORD: rootPassword },
     });
   const { stdout } = await install(`${bundles}/webpage`, '--enable');
