@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isVoteHost, type OwnPair, readOwnPair } from '../engine/pair/pair.ts';
 import { stateDataset } from '../host/ports/zfs.ts';
+import { isLinkLocal, parseIp } from '../lib/ip.ts';
 import { quote } from '../lib/text.ts';
 import { StoreError } from '../store/open.ts';
 import { type Settings, SettingsError } from './settings.ts';
@@ -47,9 +48,11 @@ export function stateOnPool(settings: Pick<Settings, 'host' | 'state'>, pool: st
 
 /** Throws for a text that is neither an address nor a host name of the machine with the third vote. */
 export function expectVoteHost(text: string): string {
-  if (!isVoteHost(text))
-    throw new SettingsError(
-      `Expected an address or a host name of the machine with the third vote, such as 192.0.2.13, got ${quote(text)}.`,
-    );
-  return text;
+  if (isVoteHost(text)) return text;
+  const ip = parseIp(text);
+  throw new SettingsError(
+    ip !== undefined && isLinkLocal(ip)
+      ? `Expected an address that is not link-local, because such an address also requires an interface, got ${quote(text)}.`
+      : `Expected an address or a host name of the machine with the third vote, such as 192.0.2.13, got ${quote(text)}.`,
+  );
 }

@@ -242,7 +242,7 @@ test('its administrator is that of the pair, with the password that is valid now
   assert.equal(refused.status, 400);
   assert.match(refused.text, /The cluster is in maintenance/);
   const linkLocal = await api('alpha', changed).send('PUT', cluster, { address: 'fe80::10/64' });
-  assert.match(linkLocal.text, /Expected an address with a prefix length/);
+  assert.match(linkLocal.text, /not link-local, because clients of other networks cannot reach/);
   await api('alpha', changed).expect(200, 'PUT', cluster, { address: '2001:db8::10/64' });
   await changePassword(changed, rootPassword);
   assert.equal((await api('beta').expect(200, 'GET', cluster))['address'], '2001:db8::10/64');

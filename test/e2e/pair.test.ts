@@ -136,8 +136,9 @@ test('a machine that stands alone becomes the first of a pair, and the other one
   );
   await fails(/not part of a pair/, 'alpha', 'status');
   await fails(/not part of a pair/, 'alpha', 'vote', third);
-  for (const wrong of ['a b', `${third}\n}`, 'fe80::1'])
+  for (const wrong of ['a b', `${third}\n}`])
     await fails(/Expected an address or a host name of the machine/, 'alpha', ...form('tank', wrong));
+  await fails(/Expected an address that is not link-local/, 'alpha', ...form('tank', 'fe80::1'));
   await succeeds('alpha', ...form('tank'));
   await fails(/already alpha of the pair/, 'alpha', ...form('tank'));
   writeFileSync(join(folder, 'other.json'), '{"pool": "tank"}');

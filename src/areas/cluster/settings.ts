@@ -21,9 +21,11 @@ export const clusterFields = {
     (value) => {
       if (value === '') return undefined;
       const network = parseNetwork(value);
-      return network !== undefined && !isLinkLocal(network)
-        ? undefined
-        : `Expected an address with a prefix length, such as 192.0.2.10/24 or 2001:db8::10/64, got ${quote(value)}.`;
+      if (network === undefined)
+        return `Expected an address with a prefix length, such as 192.0.2.10/24 or 2001:db8::10/64, got ${quote(value)}.`;
+      return isLinkLocal(network)
+        ? `Expected an address that is not link-local, because clients of other networks cannot reach such an address, got ${quote(value)}.`
+        : undefined;
     },
   ),
 } as const;
