@@ -18,6 +18,7 @@ import { isBaseUrl, isNodeName, type Pair, readPair } from '../engine/pair/pair.
 import { expectVoteService, voteService } from '../engine/pair/vote.ts';
 import type { Host } from '../host/ports/index.ts';
 import type { LeaseState } from '../host/ports/lease.ts';
+import type { ServiceState } from '../host/ports/services.ts';
 import { stateDataset } from '../host/ports/zfs.ts';
 import { isObject } from '../lib/json.ts';
 import { sentenceList } from '../lib/text.ts';
@@ -185,8 +186,7 @@ async function enterCluster(
     );
   }
   const self = amongNodes((await host.network.look()).hostname, nodes);
-  await expectCluster(host);
-  const states = await services.states([...clusterServices, voteService]);
+  const states = await expectCluster(host);
   if (vote !== undefined) await expectVoteService(host);
   const earlier = isOwnConf(present) ? await files.read(corosyncKeyFile, { encoding: 'base64' }) : undefined;
   const key = given ?? (earlier === undefined ? randomBytes(128) : Buffer.from(earlier, 'base64'));
@@ -221,15 +221,19 @@ async function nameOfMachine({ kind, files, lease, network }: Host): Promise<str
 
 const clusterServices = ['corosync', 'pacemaker'];
 
-/** Throws if the machine lacks a program of the cluster. A virtual machine needs none. */
-async function expectCluster({ kind, services }: Pick<Host, 'kind' | 'services'>): Promise<void> {
-  if (kind === 'virtual') return;
-  const states = await services.states(clusterServices);
+/** The states of the services of the cluster. Throws if the machine lacks one. A virtual machine needs none. */
+async function expectCluster({
+  kind,
+  services,
+}: Pick<Host, 'kind' | 'services'>): Promise<ReadonlyMap<string, ServiceState>> {
+  if (kind === 'virtual') return new Map();
+  const states = await services.states([...clusterServices, voteService]);
   const missing = clusterServices.filter((name) => states.get(name)?.installed !== true);
   if (missing.length > 0)
     throw new StoreError(
       `A pair requires ${sentenceList(missing)}. Run: apt-get install corosync pacemaker pacemaker-cli-utils`,
     );
+  return states;
 }
 
 /** Seconds until Pacemaker has to know the machine that it was started on. */
