@@ -22,7 +22,7 @@ import {
   startCluster,
 } from '../support/lab/cluster.ts';
 import { ClusterClient } from '../support/lab/cluster-client.ts';
-import { nothingIsLost, Writer } from '../support/lab/cluster-load.ts';
+import { underWrites } from '../support/lab/cluster-load.ts';
 import { initiatorAt } from '../support/lab/initiator.ts';
 import { Machine } from '../support/lab/machine.ts';
 import { eventually, journal, rootPassword } from '../support/lab/nas.ts';
@@ -84,25 +84,23 @@ const clientsGoOn = () => eventually(60, async () => assert.deepEqual(await asCl
 
 /** Runs the callback under writes until the other machine serves, and reports the seconds. */
 async function moved(t: { diagnostic(text: string): void }, to: Name, deed: () => Promise<unknown>): Promise<void> {
-  const writer = new Writer();
   try {
-    await eventually(30, async () => assert.ok(writer.answered.size >= 3));
-    assert.notEqual((await shown())['self'], to, 'the pool is not there already');
-    const began = performance.now();
-    await deed();
-    await eventually(100, () => isServedBy(to));
-    const seconds = (performance.now() - began) / 1000;
-    const before = writer.answered.size;
-    await eventually(30, async () => assert.ok(writer.answered.size > before));
-    const { last_switch: last } = await shown();
-    t.diagnostic(`${to} serves after ${seconds.toFixed(1)} s: ${JSON.stringify(isObject(last) ? last['steps'] : [])}`);
+    await underWrites(async (writer) => {
+      assert.notEqual((await shown())['self'], to, 'the pool is not there already');
+      const began = performance.now();
+      await deed();
+      await eventually(100, () => isServedBy(to));
+      const seconds = (performance.now() - began) / 1000;
+      await writer.writes();
+      const { last_switch: last } = await shown();
+      t.diagnostic(
+        `${to} serves after ${seconds.toFixed(1)} s: ${JSON.stringify(isObject(last) ? last['steps'] : [])}`,
+      );
+    });
   } catch (error) {
     t.diagnostic(await journal(at(to)).catch(String));
     throw error;
-  } finally {
-    await writer.end();
   }
-  await nothingIsLost(writer);
   await clientsGoOn();
 }
 
@@ -260,9 +258,7 @@ test('of two machines that see the third one and not each other, the one with th
     assert.deepEqual(vote, { host: judge?.address, seen: true, given_to: ['alpha', 'beta'] });
   });
   powerSwitch.ended.length = 0;
-  const writer = new Writer();
-  try {
-    await eventually(30, async () => assert.ok(writer.answered.size >= 3));
+  await underWrites(async (writer) => {
     const began = performance.now();
     await at('alpha').run(
       `nft 'add table ip apart; add chain ip apart in { type filter hook input priority 0; };
@@ -271,12 +267,7 @@ test('of two machines that see the third one and not each other, the one with th
     );
     await eventually(90, async () => assert.deepEqual(powerSwitch.ended, ['alpha']));
     t.diagnostic(`alpha was ended after ${((performance.now() - began) / 1000).toFixed(1)} s`);
-    const before = writer.answered.size;
-    await eventually(30, async () => assert.ok(writer.answered.size > before));
-  } finally {
-    // Otherwise it would write for ever after a failure.
-    await writer.end();
-  }
-  await nothingIsLost(writer);
+    await writer.writes();
+  });
   assert.deepEqual(await holders(cluster, ['beta']), ['beta']);
 });

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sharedApi } from './cluster.ts';
+import { eventually } from './nas.ts';
 
 /** A client that repeats what was not answered, with the same key. */
-export class Writer {
+class Writer {
   readonly answered = new Map<string, string>();
   #ends = false;
   readonly #writing: Promise<void>;
@@ -29,14 +30,34 @@ export class Writer {
     }
   }
 
+  /** Resolves when that many further changes were answered. */
+  async writes(count = 1): Promise<void> {
+    const enough = this.answered.size + count;
+    await eventually(30, async () => assert.ok(this.answered.size >= enough, 'changes are answered'));
+  }
+
   async end(): Promise<void> {
     this.#ends = true;
     await this.#writing;
   }
 }
 
+/** Runs the callback while a client writes. Afterwards, everything that was answered is there. */
+export async function underWrites<T>(work: (writer: Pick<Writer, 'writes'>) => Promise<T>): Promise<T> {
+  const writer = new Writer();
+  let result: T;
+  try {
+    await writer.writes(3);
+    result = await work(writer);
+  } finally {
+    await writer.end();
+  }
+  await nothingIsLost(writer);
+  return result;
+}
+
 /** Every change that was answered is there once, and a retry gets the first answer. */
-export async function nothingIsLost({ answered }: Writer): Promise<void> {
+async function nothingIsLost({ answered }: Writer): Promise<void> {
   const jobs = await sharedApi(60).list('tasks/cronjob/?limit=0');
   const there = Map.groupBy(jobs, (job) => String(job['cron_description']));
   for (const key of answered.keys()) assert.equal(there.get(key)?.length, 1, key);
