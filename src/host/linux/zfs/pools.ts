@@ -27,6 +27,13 @@ interface PoolContext {
 
 export function linuxPools(programs: Programs, { disks, labels, mountPoints }: PoolContext): Pools {
   const importable = new ImportablePools(programs, labels);
+  /** The name of an imported pool, without a look at its disks. */
+  const nameOf = async (guid: string) => {
+    const argv = ['zpool', 'list', '-H', '-o', 'guid,name'];
+    const { stdout } = expectSuccess(await programs.run(...argv), argv);
+    const found = stdout.split('\n').map((line) => line.split('\t'));
+    return found.find(([number]) => number === guid)?.[1] ?? '';
+  };
   const pools: Pools = {
     async pools(names: readonly string[] = []): Promise<readonly Pool[]> {
       const [status, properties] = await Promise.all([
@@ -117,7 +124,7 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
       // By force: this machine, with another host id, or one that failed has not exported it.
       await programs.do('zpool', 'import', '-f', ...kept, ...(mountpoint === undefined ? [] : ['-N']), guid);
       if (mountpoint === undefined) return;
-      const name = (await pools.pools()).find((pool) => pool.guid === guid)?.name ?? '';
+      const name = await nameOf(guid);
       try {
         if ((await mountpoints(programs, name)).get(name) !== mountpoint)
           await set(programs, name, [['mountpoint', mountpoint]]);
