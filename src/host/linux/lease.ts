@@ -78,11 +78,14 @@ export class LinuxLease implements Lease {
   }
 
   async move(node: string): Promise<void> {
+    // It also removes the preference of an earlier move. What it refuses is looked into afterwards, because each program
+    // before it adds to the time of the move.
+    const argv = ['crm_resource', '--move', '--resource', resource, '--node', node, '--lifetime', preference];
+    const outcome = await this.#runner.run(argv);
+    if (outcome.status === 0) return;
     const { nodes } = await this.#state();
     if (!nodes.some(({ name }) => name === node)) throw new HostError(`the cluster has no machine ${node}`);
-    // A preference for the other node, from an earlier move, would win or be added to this one.
-    await this.#do(['crm_resource', '--clear', '--resource', resource]);
-    await this.#do(['crm_resource', '--move', '--resource', resource, '--node', node, '--lifetime', preference]);
+    expectSuccess(outcome, argv);
   }
 
   async maintain(isMaintained: boolean): Promise<void> {
@@ -94,12 +97,18 @@ export class LinuxLease implements Lease {
   }
 
   async fencing(): Promise<readonly Fencing[]> {
-    const report = await this.#do(monitor);
+    // Each of them mostly waits for a daemon of Pacemaker.
+    const [report, ended, described, resources] = await Promise.all([
+      this.#do(monitor),
+      this.#do(['stonith_admin', '--history', '*', '--output-as=xml']),
+      this.#do(['cibadmin', '--query', '--scope', 'nodes']),
+      this.#do(['cibadmin', '--query', '--scope', 'resources']),
+    ]);
     const { nodes } = clusterIn(report);
-    const history = readFenceHistory(await this.#do(['stonith_admin', '--history', '*', '--output-as=xml']));
-    const attributes = readNodeAttributes(await this.#do(['cibadmin', '--query', '--scope', 'nodes']));
+    const history = readFenceHistory(ended);
+    const attributes = readNodeAttributes(described);
     const failed = readFailedResources(report);
-    const devices = readFenceDevices(await this.#do(['cibadmin', '--query', '--scope', 'resources']));
+    const devices = readFenceDevices(resources);
     return Object.freeze(
       nodes.map(({ name: node }) => {
         const { lastEnded, hasFailed } = history.get(node) ?? { lastEnded: undefined, hasFailed: false };

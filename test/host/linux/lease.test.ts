@@ -22,6 +22,7 @@ function cluster({ members, self = 'alpha', holder = '' }: { members: string; se
   const changes: string[] = [];
   /** What is only ordered. */
   const others: string[] = [];
+  let refusal: string | undefined;
   let kept = holder;
   const answers: Readonly<Record<string, () => string>> = {
     'crm_node --name': () => `${self}\n`,
@@ -42,14 +43,17 @@ function cluster({ members, self = 'alpha', holder = '' }: { members: string; se
     async run(argv) {
       if (['crm_resource', 'stonith_admin'].includes(argv[0] ?? '') || argv.includes('nodes')) {
         others.push(argv.join(' '));
-        return { status: 0, stdout: '', stderr: '' };
+        return { status: refusal === undefined ? 0 : 1, stdout: '', stderr: refusal ?? '' };
       }
       const answer = answers[argv.join(' ')] ?? assert.fail(`unexpected: ${argv.join(' ')}`);
       return { status: 0, stdout: answer(), stderr: '' };
     },
     follow: () => () => {},
   };
-  return { lease: new LinuxLease({ runner }), changes, others };
+  const refuse = (text: string) => {
+    refusal = text;
+  };
+  return { lease: new LinuxLease({ runner }), changes, others, refuse };
 }
 
 const states = (name: string) => readCluster(recording(`crm-mon-${name}.xml`))?.nodes.map(({ state }) => state);
@@ -153,14 +157,13 @@ test('what a machine has said of itself is read from its attributes', () => {
   for (const text of ['', '[]', '{"version": 1}']) assert.equal(readAbout(text), undefined);
 });
 
-test('a move replaces an earlier preference, and needs a node of the cluster', async () => {
-  const { lease, others } = cluster({ members: 'online', holder: 'alpha' });
+test('a move is one program, and one that the cluster refuses fails with the reason', async () => {
+  const { lease, others, refuse } = cluster({ members: 'online', holder: 'alpha' });
   await lease.move('beta');
-  assert.deepEqual(others, [
-    'crm_resource --clear --resource holdfast',
-    'crm_resource --move --resource holdfast --node beta --lifetime PT10M',
-  ]);
+  assert.deepEqual(others, ['crm_resource --move --resource holdfast --node beta --lifetime PT10M']);
+  refuse('Resource holdfast not found');
   await assert.rejects(lease.move('gamma'), /the cluster has no machine gamma/);
+  await assert.rejects(lease.move('beta'), /Resource holdfast not found/);
 });
 
 test('another machine is ended by the cluster, and the time is kept there; its own machine is not', async () => {
