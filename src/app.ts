@@ -388,6 +388,7 @@ export async function openApp(parts: AppParts): Promise<App> {
           },
           lastSwitch: () => parts.lastSwitch?.(),
           look: () => pairWatch.look(),
+          lookAtState: () => pairWatch.lookAtState(),
           move: (node) => host.lease.move(node),
           maintain: (isMaintained) => host.lease.maintain(isMaintained),
           fence: (node) => host.lease.fence(node),
@@ -453,7 +454,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       }
       first = undefined;
       if (parts.longestTurn !== undefined) eventLoop.begin();
-      pairWatch?.begin();
+      pairWatch?.begin({ afterTake: true });
       webhooks.begin();
       if (parts.history?.samples === true) history.begin();
       channels.begin();

@@ -38,7 +38,7 @@ interface StandbyParts {
   readonly settings: Pick<Settings, 'host' | 'state' | 'listen' | 'names'>;
   readonly pair: OwnPair;
   readonly host: Pick<Host, 'lease' | 'web'>;
-  readonly watch: Pick<PairWatch, 'condition' | 'known' | 'shared' | 'look'>;
+  readonly watch: Pick<PairWatch, 'condition' | 'known' | 'shared' | 'look' | 'lookAtState'>;
   readonly log: DaemonLog['log'];
   readonly now: () => number;
 }
@@ -78,6 +78,7 @@ export async function openStandby(parts: StandbyParts): Promise<Standby> {
     },
     lastSwitch: () => watch.shared?.last,
     look: () => watch.look(),
+    lookAtState: () => watch.lookAtState(),
     move: (node) => lease.move(node),
     maintain: (isMaintained) => lease.maintain(isMaintained),
     fence: (node) => lease.fence(node),
@@ -98,7 +99,7 @@ export async function openStandby(parts: StandbyParts): Promise<Standby> {
       `POST ${root}/switch`,
       async ({ to }) => {
         if (typeof to !== 'string') return refusedField('to', 'Expected the name of a machine.');
-        await control.look();
+        await control.lookAtState();
         refuseMove(control, to);
         await control.move(to);
         return { status: 202 };

@@ -59,6 +59,8 @@ export interface ClusterControl {
   lastSwitch(): Switch | undefined;
   /** Asks the cluster now. */
   look(): Promise<void>;
+  /** Asks it for the machines and the holder only. */
+  lookAtState(): Promise<void>;
   /** Has the cluster move the pool, after which this machine answers no more. */
   move(node: string): Promise<void>;
   maintain(isMaintained: boolean): Promise<void>;

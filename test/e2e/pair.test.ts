@@ -241,6 +241,9 @@ test('the interface moves the pool, and shows how it came to the machine that ha
     await until(async () => (await readiness(to)) === 'ready\n');
     // The times are stored when it serves.
     await until(async () => isObject((await api(to).expect(200, 'GET', cluster))['last_switch']));
+    const isKnown = ({ nodes }: Readonly<Record<string, unknown>>) =>
+      Array.isArray(nodes) && nodes.filter(isObject).every((one) => one['host_id'] !== null);
+    await until(async () => isKnown(await api(to).expect(200, 'GET', cluster)));
     const { last_switch: last, nodes } = await api(to).expect(200, 'GET', cluster);
     assert.ok(isObject(last) && Array.isArray(last['steps']) && Array.isArray(nodes));
     assert.deepEqual([last['from'], last['to'], last['steps'].length], [from, to, 4]);

@@ -138,7 +138,7 @@ export const cluster = section('cluster', 'A pair of machines on the same disks,
     async run(call) {
       const control = controlOf(call);
       const { to } = call.body;
-      await control.look();
+      await control.lookAtState();
       refuseMove(control, to);
       const title = `move the pool to ${to}`;
       // The cluster takes the address away at once when it has the order. An answer after that would not arrive.

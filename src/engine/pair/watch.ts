@@ -76,16 +76,22 @@ export class PairWatch {
     return this.#newest(this.#condition.fencing)?.published;
   }
 
-  begin(): void {
+  /** With `afterTake`, looks at the machines and the holder only at first: Pacemaker sets the address just now. */
+  begin({ afterTake = false }: { readonly afterTake?: boolean } = {}): void {
     this.#timer = setInterval(() => void this.look(), pauseBetween);
     this.#timer.unref();
-    this.#stop = this.#parts.host.lease.watch(() => {
-      this.#soon ??= setTimeout(() => {
-        this.#soon = undefined;
-        void this.look();
-      }, settling).unref();
-    });
-    void this.look();
+    this.#stop = this.#parts.host.lease.watch(() => this.#lookSoon());
+    if (afterTake) {
+      void this.lookAtState();
+      this.#lookSoon();
+    } else void this.look();
+  }
+
+  #lookSoon(): void {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.look();
+    }, settling).unref();
   }
 
   async close(): Promise<void> {
@@ -115,8 +121,18 @@ export class PairWatch {
     await this.#looking;
   }
 
+  /** Looks at the machines and the holder only, for what a client waits for. */
+  async lookAtState(): Promise<void> {
+    if (this.#isQuiet) return;
+    try {
+      this.#condition = Object.freeze({ ...this.#condition, state: await this.#parts.host.lease.look() });
+    } catch (error) {
+      this.#missed(error);
+    }
+  }
+
   async #look(): Promise<void> {
-    const { host, log } = this.#parts;
+    const { host } = this.#parts;
     try {
       const state = await host.lease.look();
       if (this.#isQuiet) return;
@@ -128,12 +144,16 @@ export class PairWatch {
       if (this.#isQuiet) return;
       this.#condition = Object.freeze({ state, fencing, vote, isGuarded: await this.#isGuarded() });
     } catch (error) {
-      if (!(error instanceof HostError)) throw error;
-      log.warn({ error: messageOf(error) }, 'pair: the cluster does not answer');
-      this.#condition = Object.freeze({ ...this.#condition, state: undefined });
+      this.#missed(error);
     }
     this.#hasLooked = true;
     this.#parts.looked?.();
+  }
+
+  #missed(error: unknown): void {
+    if (!(error instanceof HostError)) throw error;
+    this.#parts.log.warn({ error: messageOf(error) }, 'pair: the cluster does not answer');
+    this.#condition = Object.freeze({ ...this.#condition, state: undefined });
   }
 
   async #isGuarded(): Promise<boolean | undefined> {
