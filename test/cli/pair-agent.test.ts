@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -121,4 +123,36 @@ test('so is an IPv6 address, which is there at once', (t) => {
 test('an address without an interface of its network fails, and so does none', (t) => {
   const { run } = addressed(t);
   assert.deepEqual([run('start', '198.51.100.7/24'), run('start', ''), run('promote')], [1, 6, 3]);
+});
+
+test('Pacemaker gets its resources after the daemon has started the appliance, and no program of it runs before', async (t) => {
+  const folder = scratchFolder(t);
+  const [bin, log, socket] = [join(folder, 'bin'), join(folder, 'log'), join(folder, 'socket')];
+  mkdirSync(bin);
+  for (const [name, script] of Object.entries({
+    // The daemon opens its socket while the program waits.
+    sleep: `mv ${socket}.later ${socket}`,
+    cibadmin: `echo '<group id="holdfast"/>'`,
+    crm_attribute: `case "$*" in *holdfast-holder*) echo alpha ;; esac`,
+    crm_node: 'echo alpha',
+  })) {
+    writeFileSync(join(bin, name), `#!/bin/sh\necho "${name} $*" >>${log}\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  writeFileSync(join(folder, 'properties'), 'no-quorum-policy stop\n');
+  const daemon = createServer();
+  t.after(() => daemon.close());
+  await once(daemon.listen(`${socket}.later`), 'listening');
+  const program = fileURLToPath(new URL('../../packaging/pair-resources', import.meta.url));
+  const env = { PATH: `${bin}:/bin:/usr/bin`, HOLDFAST_SOCKET: socket };
+  assert.equal(spawnSync('sh', [program, folder], { env, encoding: 'utf8' }).status, 0);
+  assert.deepEqual(readFileSync(log, 'utf8').split('\n').filter(Boolean), [
+    'sleep 5',
+    'crm_attribute --type crm_config --name holdfast-holder --query --quiet --default=',
+    'crm_node --name',
+    'cibadmin --query --scope resources',
+    `cibadmin --replace --scope resources --xml-file ${folder}/resources.xml`,
+    `cibadmin --replace --scope constraints --xml-file ${folder}/constraints.xml`,
+    'crm_attribute --type crm_config --name no-quorum-policy --update stop',
+  ]);
 });

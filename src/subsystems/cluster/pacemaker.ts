@@ -81,13 +81,15 @@ export function constraintsXml(fences: readonly FenceDevice[]): string {
 
 /**
  * Properties of the cluster, one name and value in each line. When the machines do not see each other, the one without
- * the pool waits before it ends the other one, so that only one of them ends.
+ * the pool waits before it ends the other one, so that only one of them ends. A machine that takes the pool is busy with
+ * that, so that its load is no reason to have the address wait for the monitor.
  */
 export const properties = lines(
   'stonith-enabled true',
   'no-quorum-policy stop',
   'priority-fencing-delay 4s',
   'cluster-recheck-interval 1min',
+  'load-threshold 1000%',
 );
 
 type Pairs = readonly (readonly [string, string])[];

@@ -94,4 +94,5 @@ test('no machine runs the device that ends it, and nothing is taken without a fe
   );
   assert.match(properties, /^stonith-enabled true$/m);
   assert.match(properties, /^no-quorum-policy stop$/m);
+  assert.match(properties, /^load-threshold 1000%$/m);
 });
