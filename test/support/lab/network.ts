@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
@@ -84,6 +85,8 @@ export async function plugInto(network: number, tap: string): Promise<void> {
     bridges.add(network);
     await run('ip', 'link', 'add', bridge, 'type', 'bridge');
     await run('ip', 'addr', 'add', `${addressOn(network, 2)}/24`, 'dev', bridge);
+    // A machine that starts is asked for its address each second otherwise.
+    await writeFile(`/proc/sys/net/ipv4/neigh/${bridge}/retrans_time_ms`, '100');
     await run('ip', 'link', 'set', bridge, 'up');
   }
   await run('ip', 'tuntap', 'add', tap, 'mode', 'tap');
