@@ -79,10 +79,9 @@ async function clientsGoOn(since: number, to: Name): Promise<void> {
   if (client === undefined) return;
   await eventually(100, () => writesBySmb(`at ${since}`));
   waits.smb.push((Date.now() - since) / 1000);
-  for (const protocol of ['nfs', 'iscsi'] satisfies Protocol[]) {
-    await eventually(100, async () => await client?.writes(protocol));
+  await client.writesAgain(100);
+  for (const protocol of ['nfs', 'iscsi'] satisfies Protocol[])
     waits[protocol].push(await client.pauseSince(protocol, since));
-  }
   await client.nothingIsLost(cluster.nas[to].machine);
   say(
     `  waited: ${Object.entries(waits)

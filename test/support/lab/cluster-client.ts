@@ -42,9 +42,16 @@ export class ClusterClient implements AsyncDisposable {
     this.#machine = machine;
   }
 
-  /** A client of the folder and the disk that `serveEverything` serves. The export has to allow version 4. */
-  static async start(): Promise<ClusterClient> {
-    const machine = await Machine.start({ name: 'client', memory: 320 });
+  static startMachine(): Promise<Machine> {
+    return Machine.start({ name: 'client', memory: 320 });
+  }
+
+  /**
+   * A client of the folder and the disk that `serveEverything` serves. The export has to allow version 4. The machine may
+   * have been started before.
+   */
+  static async start(starting = ClusterClient.startMachine()): Promise<ClusterClient> {
+    const machine = await starting;
     await machine.run(
       `set -e
       node='iscsiadm -m node -T ${base}:vm -p ${sharedAddress}:3260'
@@ -62,7 +69,7 @@ export class ClusterClient implements AsyncDisposable {
       { seconds: 200 },
     );
     const client = new ClusterClient(machine);
-    for (const protocol of ['nfs', 'iscsi'] as const) await eventually(60, () => client.writes(protocol));
+    await client.writesAgain(60);
     return client;
   }
 
@@ -76,8 +83,13 @@ export class ClusterClient implements AsyncDisposable {
     return lines.map((line) => [Number(line.split(' ')[0]), Number(line.split(' ')[1])] as const);
   }
 
+  /** Waits for at most several times these seconds until it writes by both protocols. */
+  async writesAgain(seconds: number): Promise<void> {
+    await Promise.all((['nfs', 'iscsi'] as const).map((protocol) => eventually(seconds, () => this.#writes(protocol))));
+  }
+
   /** Refuses when nothing was written within the last second or so. */
-  async writes(protocol: Protocol): Promise<void> {
+  async #writes(protocol: Protocol): Promise<void> {
     const before = (await this.#log(protocol)).length;
     await pause(1000);
     assert.ok((await this.#log(protocol)).length > before, `${protocol} writes`);
@@ -91,12 +103,17 @@ export class ClusterClient implements AsyncDisposable {
 
   /** What was answered is on the pool of the machine: its number there is not lower. */
   async nothingIsLost(holder: Machine): Promise<void> {
-    for (const [protocol, path] of [
-      ['nfs', `/mnt/tank/media/${openFile}`],
-      ['iscsi', '/dev/zvol/tank/vm'],
+    for (const [protocol, read] of [
+      // From a snapshot: opening the file itself there takes ten seconds, probably until the client has returned its
+      // delegation.
+      [
+        'nfs',
+        `zfs snapshot tank/media@seen; head -c 16 /mnt/tank/media/.zfs/snapshot/seen/${openFile}; zfs destroy tank/media@seen`,
+      ],
+      ['iscsi', 'dd if=/dev/zvol/tank/vm bs=16 count=1 status=none'],
     ] as const) {
       const answered = (await this.#log(protocol)).at(-1)?.[1] ?? assert.fail(`${protocol} wrote nothing`);
-      const there = Number(await holder.run(`dd if=${path} bs=16 count=1 status=none`));
+      const there = Number(await holder.run(read));
       assert.ok(there >= answered, `${protocol}: ${there} is on the pool, and ${answered} was answered`);
     }
   }
