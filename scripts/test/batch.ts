@@ -23,6 +23,8 @@ prototype.enable = function (this: AsyncHook) {
   return enable.call(this);
 };
 
+// The runner was ended. An error of the output would otherwise be reported to the output, and so on.
+process.stdout.on('error', () => process.exit(1));
 for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(event, (error: unknown) => {
     const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
