@@ -56,7 +56,7 @@ interface Name {
  * A tier has a maximum number of rows, and those that were written first are removed first. They are not removed by their
  * time, because a clock that was wrong for a while would otherwise remove what is right.
  *
- * The file is opened when it is first used, after the first answer of the daemon.
+ * The file is opened by `open` or when it is first used.
  *
  * Commits are not synced. A loss of power loses the last minutes; SQLite's log keeps the file whole.
  */
@@ -70,6 +70,10 @@ export class HistoryFile implements HistoryStore {
   constructor(folder: string, log: Log) {
     this.#path = historyFile(folder);
     this.#log = log;
+  }
+
+  open(): void {
+    this.#tolerant(() => this.#opened(), undefined);
   }
 
   add(rows: readonly HistoryRow[]): void {
@@ -126,7 +130,7 @@ export class HistoryFile implements HistoryStore {
   }
 
   series(): ReadonlyMap<string, number> {
-    this.#tolerant(() => this.#opened(), undefined);
+    this.open();
     return new Map([...this.#names].map(([name, { seen }]) => [name, seen]));
   }
 

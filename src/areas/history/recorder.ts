@@ -51,6 +51,11 @@ export class Recorder implements History {
     this.#parts = parts;
   }
 
+  /** Opens the file. Nothing of the start waits for it. */
+  open(): void {
+    this.#parts.store?.open();
+  }
+
   begin(): void {
     this.#timer = setInterval(() => void this.sample(), sampleEvery);
     this.#timer.unref();

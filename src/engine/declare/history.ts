@@ -71,6 +71,8 @@ export function* rollingUp(rows: Iterable<HistoryRow>, step: number): Generator<
 
 /** Where the history is kept. It may lose what it has, but never gets in the way: reading never throws. */
 export interface HistoryStore {
+  /** Prepares it, so that a store that is damaged is reported soon after the start. */
+  open(): void;
   /** Adds to every tier, all or nothing. Throws if that cannot be stored. */
   add(rows: readonly HistoryRow[]): void;
   /**
