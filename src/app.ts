@@ -116,6 +116,8 @@ export interface AppParts {
   readonly pair?: OwnPair | undefined;
   /** The key of the seal of a pair, which its other machine gets when it joins. */
   readonly pairKey?: Buffer;
+  /** Whether Pacemaker waits for this start, so that it looks at less of the cluster at first. */
+  readonly takesPool?: boolean;
   /** How the pool of the pair came to this machine. */
   readonly lastSwitch?: () => Switch | undefined;
 }
@@ -445,6 +447,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     },
     async begin() {
       await engine.begin();
+      history.open();
       if (first !== undefined && root()?.bsdusr_unixhash === '*') {
         const hashes = await passwords.hash(password);
         await engine.change('set the first password of root', start, (draft) =>
@@ -454,7 +457,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       }
       first = undefined;
       if (parts.longestTurn !== undefined) eventLoop.begin();
-      pairWatch?.begin({ afterTake: true });
+      pairWatch?.begin({ afterTake: parts.takesPool === true });
       webhooks.begin();
       if (parts.history?.samples === true) history.begin();
       channels.begin();

@@ -85,6 +85,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
       backsUpFrom: state,
       progressed: (what) => notifier.progress(what),
       pair,
+      takesPool: pair !== undefined,
       ...(pair && { pairKey: readFileSync(pairKeyFile(settings.state)) }),
       lastSwitch: () => readSwitch(parsed(switchFile(state))),
     });
