@@ -48,13 +48,16 @@ if (operation !== undefined) {
     const order = readOrder(message);
     if (order?.kind === 'start') start(order);
     else if (order?.kind === 'end') running.get(order.id)?.();
+    else if (order?.kind === 'close') close();
   });
-  process.on('disconnect', () => {
-    for (const end of running.values()) end();
-    process.exit();
-  });
+  process.on('disconnect', close);
   // The daemon ends this process. A signal to the whole process group must not end it before the daemon has stopped.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+}
+
+function close(): never {
+  for (const end of running.values()) end();
+  process.exit();
 }
 
 function refuseOrder(): never {

@@ -25,7 +25,12 @@ export interface EndOrder {
   readonly id: number;
 }
 
-export type Order = StartOrder | EndOrder;
+/** Ends the programs and the helper. */
+export interface CloseOrder {
+  readonly kind: 'close';
+}
+
+export type Order = StartOrder | EndOrder | CloseOrder;
 
 export type Report =
   | { readonly kind: 'lines'; readonly id: number; readonly texts: readonly string[] }
@@ -57,6 +62,7 @@ export function readReport(message: unknown): Report | undefined {
 export function readOrder(message: unknown): Order | undefined {
   if (!isObject(message)) return undefined;
   const { kind, id, argv, input, folder, environment, timeout, most, tail, lines, umask } = message;
+  if (kind === 'close') return { kind };
   if (typeof id !== 'number') return undefined;
   if (kind === 'end') return { kind, id };
   if (

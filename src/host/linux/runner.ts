@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Outcome } from '../ports/commands.ts';
 import { HostError } from '../ports/index.ts';
-import { type Order, readReport, type StartOrder } from './protocol.ts';
+import { type EndOrder, type Order, readReport, type StartOrder } from './protocol.ts';
 
 /** Starts programs. A program is a list of arguments (argv) that no shell interprets. */
 export interface Runner {
@@ -116,7 +116,9 @@ export class HelperRunner implements Runner {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.ref();
     child.channel?.ref();
-    if (child.connected) child.disconnect();
+    // Node never closes a channel that is disconnected while a message is being read, and a program that prints without
+    // end keeps it in that state.
+    if (child.connected) child.send({ kind: 'close' } satisfies Order, () => {});
     await ended;
   }
 
@@ -143,7 +145,7 @@ export class HelperRunner implements Runner {
     return id;
   }
 
-  #send(order: Order): void {
+  #send(order: StartOrder | EndOrder): void {
     if (this.#closed) {
       this.#fail(order.id, 'the host is closed');
       return;

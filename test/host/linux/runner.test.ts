@@ -157,6 +157,19 @@ describe('the runner', () => {
     await refused(runner.run(['true']), /the host is closed/);
   });
 
+  test('closing ends a program that prints without end, also in the middle of a message', {
+    timeout: 30_000,
+  }, async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const runner = new HelperRunner();
+      await new Promise<void>((resolve) => {
+        runner.follow(['yes', `a line of round ${round}`], { line: () => resolve(), ended: () => {} });
+      });
+      await wait(10 * round);
+      await runner.close();
+    }
+  });
+
   test('a failure has the program’s own message, and the whole output as its cause', () => {
     const outcome = { status: 1, stdout: '', stderr: "cannot create 'tank': pool already exists\n" };
     assert.throws(
