@@ -42,10 +42,11 @@ test('after a restart of the machine everything is served again, and the start a
     return outcome;
   });
   assert.ok(got.stdout.includes((await runClient(['cat', '/etc/hostname'])).stdout.trim()));
-  const seen = await eventually(60, () =>
-    nas.machine.run('cat /mnt/tank/shutdown /mnt/tank/preinit /mnt/tank/postinit'),
-  );
-  assert.equal(seen, 'active\ninactive\nactive\n');
+  // The shell makes each file before the program in it has ended.
+  await eventually(60, async () => {
+    const seen = await nas.machine.run('cat /mnt/tank/shutdown /mnt/tank/preinit /mnt/tank/postinit');
+    assert.equal(seen, 'active\ninactive\nactive\n');
+  });
   const drift = (await nas.api.list('/api/holdfast/v1/drift')).filter(
     (report) => report['degraded'] !== null || JSON.stringify(report['drift']) !== '[]',
   );
