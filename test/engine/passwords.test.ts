@@ -8,7 +8,6 @@ after(() => passwords.close());
 const { unix } = await passwords.hash('right');
 
 test('a password is checked against its hash', async () => {
-  // What made the hash knows its password without hashing it again.
   await using other = disposable(new Passwords());
   for (const one of [other.it, passwords]) {
     assert.equal(await one.verify('right', unix), true);
