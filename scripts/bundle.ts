@@ -120,24 +120,35 @@ function moduleWith(names: ReadonlySet<string>, load: string, more = ''): string
 }
 
 /**
- * The names that the sources import from a module. Each file that imports it gets a copy of these properties, so that all
- * hundred of node:fs in seventy files would take longer than what they save.
+ * The names that the sources import from a module that is loaded late. Each file that imports it gets a copy of these
+ * properties: all of node:crypto in fifty files would take longer than what late loading saves.
  */
 async function importedNames(module: string): Promise<ReadonlySet<string>> {
-  const clause = new RegExp(`^import (?!type )([^;]*?) from '${module}';`, 'gm');
-  const names = new Set<string>();
+  imports ??= readImports(new Set([...Object.values(late).flat(), ...lateBuiltins]));
+  return (await imports).get(module) ?? new Set();
+}
+
+let imports: Promise<ReadonlyMap<string, ReadonlySet<string>>> | undefined;
+
+/** Reads the sources for the names that they import from these modules. */
+async function readImports(modules: ReadonlySet<string>): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const found = new Map<string, Set<string>>();
   for await (const file of glob('src/**/*.ts', { cwd: root })) {
-    for (const [, text = ''] of (await readFile(`${root}${file}`, 'utf8')).matchAll(clause)) {
-      const [, list] = /^\{([^}]*)\}$/.exec(text) ?? [];
+    const text = await readFile(`${root}${file}`, 'utf8');
+    for (const [, clause = '', module = ''] of text.matchAll(/^import (?!type )([^;]*?) from '([^']+)';/gm)) {
+      if (!modules.has(module)) continue;
+      const [, list] = /^\{([^}]*)\}$/.exec(clause) ?? [];
       // As esbuild treats modules of this kind, their default would be an object with the properties.
-      if (list === undefined) throw new Error(`${file}: expected an import of names from '${module}', got ${text}`);
+      if (list === undefined) throw new Error(`${file}: expected an import of names from '${module}', got ${clause}`);
+      const names = found.get(module) ?? new Set();
+      found.set(module, names);
       for (const part of list.split(',')) {
         const [name = ''] = part.trim().split(' as ');
         if (name !== '' && !name.startsWith('type ')) names.add(name);
       }
     }
   }
-  return names;
+  return found;
 }
 
 /**
