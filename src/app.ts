@@ -447,7 +447,6 @@ export async function openApp(parts: AppParts): Promise<App> {
     },
     async begin() {
       await engine.begin();
-      history.open();
       if (first !== undefined && root()?.bsdusr_unixhash === '*') {
         const hashes = await passwords.hash(password);
         await engine.change('set the first password of root', start, (draft) =>
@@ -456,6 +455,7 @@ export async function openApp(parts: AppParts): Promise<App> {
         if (parts.rootPassword === undefined) newPassword = password;
       }
       first = undefined;
+      history.open();
       if (parts.longestTurn !== undefined) eventLoop.begin();
       pairWatch?.begin({ afterTake: parts.takesPool === true });
       webhooks.begin();

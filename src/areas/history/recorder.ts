@@ -51,7 +51,7 @@ export class Recorder implements History {
     this.#parts = parts;
   }
 
-  /** Opens the file. Nothing of the start waits for it. */
+  /** Opens the file, so that a damaged one is reported soon after the start. */
   open(): void {
     this.#parts.store?.open();
   }
