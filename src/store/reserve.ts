@@ -13,7 +13,10 @@ import { removeFile } from './marks.ts';
 /** With fewer free bytes, changes of clients are refused; the rest is reserved for writes of the daemon itself. */
 export const leastFree = 1024 ** 2;
 
-/** Random bytes that are repeated: file systems compress at most 128 KiB at once, unless told otherwise. */
+/**
+ * Bytes of the random block that is written again and again until the reserve has its size. File systems compress blocks
+ * of up to 128 KiB by default, so that the repetition does not make the file smaller on the disk.
+ */
 const largestBlock = 1024 ** 2;
 
 /** Why nothing can be stored now. */

@@ -16,7 +16,7 @@ export type StartPhase = 'loading' | 'configuring' | 'finishing' | 'done';
  */
 const longestRest = { each: 50, all: 500 } as const;
 
-export interface StartupParts {
+interface StartupParts {
   readonly progressed?: (what: string) => void;
   /** Whether a request is being worked on that needs more turns of the event loop, such as a login. */
   readonly isAwaited?: () => boolean;
