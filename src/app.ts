@@ -457,7 +457,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       first = undefined;
       history.open();
       if (parts.longestTurn !== undefined) eventLoop.begin();
-      pairWatch?.begin({ afterTake: parts.takesPool === true });
+      pairWatch?.begin({ after: parts.takesPool === true ? 'take' : undefined });
       webhooks.begin();
       if (parts.history?.samples === true) history.begin();
       channels.begin();

@@ -51,12 +51,12 @@ class MachineOfPair {
   }
 
   /** Becomes what the machine is: the one with the pool or the one without. */
-  async begin(): Promise<void> {
+  async begin(after?: 'release'): Promise<void> {
     if (await holds(this.#host, this.#pair)) {
       // After a release that failed, or on the machine that has just formed the pair.
       await this.#host.zfs.carryState(this.#pair.pool);
       await this.#serve();
-    } else await this.#wait();
+    } else await this.#wait(after);
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -116,7 +116,7 @@ class MachineOfPair {
     await (this.#watch?.during(imports) ?? imports());
     const imported = now();
     output.log.info({ pool }, 'pair: took the pool');
-    await this.#serve();
+    await this.#serve({ takesPool: true });
     const state = stateOnPool(settings, pool);
     const release = readRelease(parsed(releaseFile(state)));
     const last = switchOf(release, self, { asked, imported, served: now() });
@@ -158,15 +158,15 @@ class MachineOfPair {
       released();
     } finally {
       // A machine that could not export the pool goes on serving it.
-      await this.begin();
+      await this.begin('release');
     }
   }
 
-  async #serve(): Promise<void> {
+  async #serve({ takesPool = false }: { readonly takesPool?: boolean } = {}): Promise<void> {
     await this.#endStandby();
     const { settings, output } = this.#daemon;
     const state = stateOnPool(settings, this.#pair.pool);
-    this.#serving = await serveAppliance(this.#daemon, { state, pair: this.#pair, host: this.#host });
+    this.#serving = await serveAppliance(this.#daemon, { state, pair: this.#pair, host: this.#host, takesPool });
     // It has explained that it cannot listen.
     if (this.#serving === undefined) output.end(1);
   }
@@ -178,7 +178,7 @@ class MachineOfPair {
     this.#watch = undefined;
   }
 
-  async #wait(): Promise<void> {
+  async #wait(after?: 'release'): Promise<void> {
     const { settings, signals, notifier, output, version, now } = this.#daemon;
     const { log } = output;
     // The machine with the pool reports what this one lacks.
@@ -187,7 +187,7 @@ class MachineOfPair {
     const watch = new PairWatch({ host: this.#host, pair: this.#pair, version, log, now, seal, looked });
     this.#standby = await openStandby({ settings, pair: this.#pair, host: this.#host, watch, log, now });
     this.#watch = watch;
-    watch.begin();
+    watch.begin({ after });
     signals.started({
       stop: async () => {
         await notifySystemd('STOPPING=1');

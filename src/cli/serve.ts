@@ -44,6 +44,8 @@ export interface Place {
   readonly pair?: OwnPair;
   /** The machine, if it is open already. */
   readonly host?: Host;
+  /** Whether the pool came to this machine just now, see `AppParts`. */
+  readonly takesPool?: boolean;
 }
 
 /** An appliance that is served. */
@@ -85,7 +87,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
       backsUpFrom: state,
       progressed: (what) => notifier.progress(what),
       pair,
-      takesPool: pair !== undefined,
+      takesPool: place.takesPool === true,
       ...(pair && { pairKey: readFileSync(pairKeyFile(settings.state)) }),
       lastSwitch: () => readSwitch(parsed(switchFile(state))),
     });

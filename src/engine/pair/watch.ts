@@ -37,6 +37,8 @@ const pauseBetween = 20_000;
 const settling = 2000;
 /** Milliseconds between looks at the disks, each of which reads all of them. */
 const searchPause = 300_000;
+/** Milliseconds after a release until the first look at the disks. */
+const moving = 30_000;
 
 const notSeen: PairCondition = Object.freeze({
   ...{ state: undefined, fencing: Object.freeze([]) },
@@ -76,12 +78,16 @@ export class PairWatch {
     return this.#newest(this.#condition.fencing)?.published;
   }
 
-  /** With `afterTake`, looks at the machines and the holder only at first: Pacemaker sets the address just now. */
-  begin({ afterTake = false }: { readonly afterTake?: boolean } = {}): void {
+  /**
+   * `after` a take, looks at the machines and the holder only at first, because Pacemaker sets the address just now. After a
+   * release, the disks are left to the machine that imports the pool.
+   */
+  begin({ after }: { readonly after?: 'take' | 'release' | undefined } = {}): void {
     this.#timer = setInterval(() => void this.look(), pauseBetween);
     this.#timer.unref();
     this.#stop = this.#parts.host.lease.watch(() => this.#lookSoon());
-    if (afterTake) {
+    if (after === 'release') this.#searchedAt = performance.now() - searchPause + moving;
+    if (after === 'take') {
       void this.lookAtState();
       this.#lookSoon();
     } else void this.look();
