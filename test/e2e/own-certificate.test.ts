@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
+import { clusterSettings } from '../../src/areas/cluster/settings.ts';
 import { ownCertificate } from '../../src/areas/system/own-certificate.ts';
 import type { Host } from '../../src/host/ports/index.ts';
 import { type Appliance, type ApplianceOptions, appliance, rootPassword } from '../support/appliance.ts';
@@ -163,6 +164,18 @@ test('the certificate is renewed before it ends and when the machine has another
     const shown = await api.expect(200, 'PUT', https, { further_names: ['nas.example.org'] });
     assert.ok(Array.isArray(shown['names']) && shown['names'].includes('nas.example.org'));
     assert.equal((await get(port, ca, 'nas.example.org')).status, 200);
+    await assert.rejects(get(port, ca, 'nas.local'), /altnames/, 'the machine no longer has this name');
+    await engine.change('name the pair', { actor: 'test', request: 'test' }, (draft) =>
+      draft.create(clusterSettings, { name: 'pair' }),
+    );
+    await api.expect(200, 'PUT', 'network/globalconfiguration/', { gc_hostname: 'third' });
+    await later(0);
+    for (const name of ['third.local', 'other.local', 'pair.local'])
+      assert.equal(
+        (await get(port, ca, name)).status,
+        200,
+        `${name}: the machines of a pair have the same certificate`,
+      );
     await later(19 * 365);
     const renewed = await authorityOf(one);
     assert.notEqual(renewed, ca);

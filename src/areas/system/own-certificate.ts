@@ -14,6 +14,7 @@ import type { Pair } from '../certificates/certificate.ts';
 import { certificateProblems } from '../certificates/certificate-problems.ts';
 import { hostName, isRenewalDue, ownChain } from '../certificates/own.ts';
 import { describe } from '../certificates/x509.ts';
+import { clusterSettings } from '../cluster/settings.ts';
 import { ownNames } from './own-names.ts';
 
 export const furtherNames = list(
@@ -90,7 +91,10 @@ export const ownCertificate: Collection<typeof fields> = collection('holdfast/ow
 export function renew(draft: Draft, now: number, sent?: readonly string[]): OwnCertificate {
   const [before] = draft.all(ownCertificate);
   const further_names = sent ?? before?.further_names ?? [];
-  const chain = ownChain(before, namesFor(draft, further_names), now);
+  // Of a pair, each machine adds its names when it first has the pool. The one without the pool serves with the same certificate.
+  const keepsNames = before !== undefined && sent === undefined && draft.all(clusterSettings).length > 0;
+  const names = [...namesFor(draft, further_names), ...(keepsNames ? describe(before.certificate).san : [])];
+  const chain = ownChain(before, [...new Set(names)], now);
   const { authority, authority_key, serial, certificate } = chain;
   const values = { authority, authority_key, serial, certificate, key: chain.key, further_names };
   return before === undefined
