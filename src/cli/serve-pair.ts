@@ -53,7 +53,8 @@ class MachineOfPair {
   /** Becomes what the machine is: the one with the pool or the one without. */
   async begin(after?: 'release'): Promise<void> {
     if (await holds(this.#host, this.#pair)) {
-      // After a release that failed, or on the machine that has just formed the pair.
+      // After a release that failed or was killed, or on the machine that has just formed the pair.
+      await this.#host.zfs.guardPool(this.#pair.pool);
       await this.#host.zfs.carryState(this.#pair.pool);
       await this.#serve();
     } else await this.#wait(after);

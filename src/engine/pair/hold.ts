@@ -41,7 +41,7 @@ export async function take(host: Holding, pair: Pair): Promise<void> {
 export async function release(host: Holding, pair: Pair): Promise<void> {
   if (await isImported(host, pair)) {
     await host.zfs.dropState(pair.pool);
-    await host.zfs.exportPool(pair.pool);
+    await host.zfs.exportPool(pair.pool, { shared: true });
   }
   await host.lease.release();
 }

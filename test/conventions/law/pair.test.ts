@@ -1,6 +1,7 @@
 /**
  * The law of a pair: whatever call to the host fails or is the last before a machine is switched off, while it takes or
- * releases the pool, at most one machine has the pool, a machine has it only under the lease, and one of them can take it.
+ * releases the pool, at most one machine has the pool, a machine has it only under the lease, and one of them can take it and
+ * guards it.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -56,6 +57,7 @@ async function assertOneHolder({ alpha, beta }: World, told: string): Promise<vo
 
 async function assertServes(host: Host, told: string): Promise<void> {
   assert.equal(await hasPool(host), true, told);
+  assert.equal(await host.zfs.isGuarded('tank'), true, told);
   assert.equal(await host.files.read('/mnt/tank/media/a.txt'), 'kept', told);
 }
 

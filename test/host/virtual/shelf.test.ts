@@ -26,10 +26,11 @@ test('a pool on a shelf is imported on one machine at a time, and its files with
   assert.deepEqual([seen?.name, seen?.usedBy], ['tank', 'alpha']);
   assert.match((await beta.disks.list())[0]?.usedBy ?? '', /part of the exported pool tank/);
   await assert.rejects(beta.zfs.importPool(guid, { mountpoint: '/mnt/tank' }), /alpha used it last/);
-  await alpha.zfs.exportPool('tank');
+  await alpha.zfs.exportPool('tank', { shared: true });
   assert.equal((await beta.zfs.importable())[0]?.usedBy, undefined);
   await beta.zfs.importPool(guid, { mountpoint: '/mnt/tank', shared: true });
   assert.deepEqual([await names(alpha), await names(beta)], [[], ['tank']]);
+  assert.equal(await beta.zfs.isGuarded('tank'), true);
   assert.equal(await beta.files.read('/mnt/tank/media/a.txt'), 'first');
   assert.equal(await alpha.files.read('/mnt/tank/media/a.txt'), undefined);
 });

@@ -86,9 +86,16 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
       await mountPoints.remove(mountpoint).catch(() => {});
     },
 
-    async exportPool(name: string): Promise<void> {
+    async exportPool(name, { shared = false } = {}): Promise<void> {
       const mountpoint = await mountpointOf(programs, name);
-      await programs.patiently('zpool', 'export', '--', name);
+      // From 2.4.2 on, ZFS watches the disks for seconds also before it imports an exported pool with `multihost`.
+      if (shared) await programs.do('zpool', 'set', 'multihost=off', name);
+      try {
+        await programs.patiently('zpool', 'export', '--', name);
+      } catch (error) {
+        if (shared) await programs.run('zpool', 'set', 'multihost=on', name);
+        throw error;
+      }
       await mountPoints.remove(mountpoint).catch(() => {});
     },
 
@@ -120,7 +127,7 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
       if (usedBy !== undefined) throw usedElsewhere(guid, usedBy);
       if (shared) await quickenHeartbeat();
       // Without the file of known pools, from which the boot imports.
-      const kept = shared ? ['-o', 'cachefile=none'] : [];
+      const kept = shared ? ['-o', 'multihost=on', '-o', 'cachefile=none'] : [];
       // By force: this machine, with another host id, or one that failed has not exported it.
       await programs.do('zpool', 'import', '-f', ...kept, ...(mountpoint === undefined ? [] : ['-N']), guid);
       if (mountpoint === undefined) return;

@@ -10,15 +10,18 @@ export interface Pools {
   extendPool(name: string, groups: readonly DiskGroup[]): Promise<void>;
   /** Destroys the pool and all its data. */
   destroyPool(name: string): Promise<void>;
-  /** Exports the pool, so that it can be imported here or on another machine. */
-  exportPool(name: string): Promise<void>;
+  /**
+   * Exports the pool, so that it can be imported here or on another machine. With `shared`, it is no longer guarded, so that
+   * the import on the other machine of a pair does not have to watch the disks. If that fails, the pool is as before.
+   */
+  exportPool(name: string, options?: { shared?: boolean }): Promise<void>;
   /** The pools on attached disks that are not imported, by their labels. Does not wake disks of imported pools. */
   importable(): Promise<readonly ImportablePool[]>;
   /**
    * Imports a pool from attached disks. With `mountpoint`, sets the mount point of its root dataset; datasets that
    * would be mounted elsewhere stay unmounted. A pool of another machine (`usedBy`) is refused unless `takesOver`:
-   * where both machines reach the disks, two imports destroy the pool. With `shared`, the boot of this machine does not
-   * import it.
+   * where both machines reach the disks, two imports destroy the pool. With `shared`, the pool is guarded afterwards, as
+   * by `guardPool`.
    */
   importPool(guid: string, options?: { mountpoint?: string; takesOver?: boolean; shared?: boolean }): Promise<void>;
   /**

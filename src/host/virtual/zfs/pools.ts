@@ -65,15 +65,17 @@ export function virtualPools(store: PoolStore): Pools {
       await store.destroyPool(name);
     },
 
-    async exportPool(name: string): Promise<void> {
+    async exportPool(name, { shared = false } = {}): Promise<void> {
       const pool = store.pool(name);
       store.mustBeIdle(pool, `cannot export '${name}': pool is busy`);
-      await store.exportPool(name, (last) => ({ ...last, exported: true, datasets: locked(last.datasets) }));
+      const unguarded = shared || pool.unguarded;
+      await store.exportPool(name, (last) => ({ ...last, exported: true, unguarded, datasets: locked(last.datasets) }));
     },
 
-    // On a shelf each pool is guarded, see SharedPools; and the boot of this machine imports none.
+    // What guards a pool is in SharedPools, and the boot of this machine imports none: only whether it is said is kept here.
     async guardPool(name: string): Promise<void> {
-      store.pool(name);
+      const pool = store.pool(name);
+      if (pool.unguarded === true) store.replace(pool, { ...pool, unguarded: undefined }, outOfSpace(name));
     },
 
     // The services of a virtual machine keep nothing for themselves.
@@ -91,8 +93,7 @@ export function virtualPools(store: PoolStore): Pools {
     },
 
     async isGuarded(name: string): Promise<boolean> {
-      store.pool(name);
-      return true;
+      return store.pool(name).unguarded !== true;
     },
 
     async importable(): Promise<readonly ImportablePool[]> {
@@ -121,7 +122,7 @@ export function virtualPools(store: PoolStore): Pools {
         });
     },
 
-    async importPool(guid, { mountpoint, takesOver = false } = {}): Promise<void> {
+    async importPool(guid, { mountpoint, takesOver = false, shared = false } = {}): Promise<void> {
       const pool = store.value.pools.find((candidate) => candidate.guid === guid);
       if (pool === undefined) throw new HostError(`cannot import '${guid}': no such pool available`);
       if (pool.usedBy !== undefined && !takesOver) throw usedElsewhere(pool.name, pool.usedBy);
@@ -135,7 +136,8 @@ export function virtualPools(store: PoolStore): Pools {
           : record,
       );
       store.fetchFiles(guid);
-      store.replace(pool, { ...pool, exported: false, usedBy: undefined, datasets }, outOfSpace(pool.name));
+      const unguarded = shared ? undefined : pool.unguarded;
+      store.replace(pool, { ...pool, exported: false, usedBy: undefined, unguarded, datasets }, outOfSpace(pool.name));
     },
 
     async upgradePool(name: string): Promise<void> {

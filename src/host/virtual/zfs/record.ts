@@ -19,6 +19,8 @@ export interface PoolRecord {
   readonly exported: boolean;
   /** The other machine that used it last and did not export it. */
   readonly usedBy?: string | undefined;
+  /** See `exportPool` of the port. */
+  readonly unguarded?: boolean | undefined;
   readonly groups: readonly GroupRecord[];
   /** Parents before children, beginning with the root dataset. */
   readonly datasets: readonly DatasetRecord[];
@@ -103,6 +105,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
       guid: isText,
       exported: isFlag,
       usedBy: optional(isText),
+      unguarded: optional(isFlag),
       groups: listOf(
         shapeOf<GroupRecord>({
           kind: oneOf(groupKinds),
