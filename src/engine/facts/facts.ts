@@ -320,8 +320,10 @@ export class FactKeeper {
         ]);
         return { condition: Object.freeze({ health, memory, clockOffset, updates: updates.length }) };
       }
-      case 'disks':
-        return { disks: await disks.list(), importable: await zfs.importable() };
+      case 'disks': {
+        const [found, importable] = await Promise.all([disks.list(), zfs.importable()]);
+        return { disks: found, importable };
+      }
       case 'jails':
         return { jails: await jails.look() };
       case 'membership':

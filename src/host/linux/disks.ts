@@ -4,6 +4,7 @@ import { HostError } from '../ports/index.ts';
 import type { Pool } from '../ports/zfs.ts';
 import { poolOfRoot, stablePaths } from './devices.ts';
 import { diskColumns, type FoundDisk, hdparmArgv, readAbilities, readDisks } from './disks-read.ts';
+import { oncePerTurn } from './once-per-turn.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import { readHealth } from './smart-read.ts';
 import { type FoundLabel, type Label, readLabel } from './zfs/read-labels.ts';
@@ -14,19 +15,21 @@ export class LinuxDisks implements Disks {
   /**
    * Labels by the state of udev's record of their device when they were read: another read could wake a sleeping disk.
    */
-  readonly #known = new Map<string, { readonly known: string; readonly label: Label | undefined }>();
+  readonly #known = new Map<string, { readonly known: string; readonly label: Promise<Label | undefined> }>();
+  readonly #listed: () => Promise<readonly FoundDisk[]>;
   /** The pools at that time. When a pool comes or goes, the kernel writes labels and udev does not notice. */
   #labelsUnder = '';
 
   constructor(options: { runner: Runner; pools: () => Promise<readonly Pool[]> }) {
     this.#runner = options.runner;
     this.#pools = options.pools;
+    const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
+    this.#listed = oncePerTurn(async () => readDisks(expectSuccess(await this.#runner.run(argv), argv).stdout));
   }
 
   async list(): Promise<readonly Disk[]> {
-    const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
     const [listed, pools, systemPool, paths] = await Promise.all([
-      this.#runner.run(argv),
+      this.#listed(),
       this.#pools(),
       poolOfRoot(),
       stablePaths(),
@@ -37,7 +40,7 @@ export class LinuxDisks implements Disks {
       ),
     );
     this.#forgetUnless(pools);
-    const disks = readDisks(expectSuccess(listed, argv).stdout).filter(
+    const disks = listed.filter(
       ({ system, disk }) => !system && (systemPool === undefined || poolOf.get(disk.name) !== systemPool),
     );
     return Promise.all(
@@ -55,15 +58,12 @@ export class LinuxDisks implements Disks {
 
   /** The labels of pools that are not imported. */
   async labels(): Promise<readonly FoundLabel[]> {
-    const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
-    const [listed, pools] = await Promise.all([this.#runner.run(argv), this.#pools()]);
+    const [listed, pools] = await Promise.all([this.#listed(), this.#pools()]);
     this.#forgetUnless(pools);
     const used = new Set(
       pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => device.disk))),
     );
-    const free = readDisks(expectSuccess(listed, argv).stdout).filter(
-      ({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name),
-    );
+    const free = listed.filter(({ disk, system, usedBy }) => !system && usedBy === undefined && !used.has(disk.name));
     const found = await Promise.all(
       free
         .flatMap(({ labelled }) => labelled)
@@ -149,9 +149,19 @@ export class LinuxDisks implements Disks {
     const known = await udevDatabase(device);
     const before = this.#known.get(device);
     const isKnown = before?.known === known && known !== '';
-    const label = isKnown ? before.label : readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout);
-    if (!isKnown) this.#known.set(device, { known, label });
+    const read = isKnown ? before.label : this.#labelFrom(device);
+    if (!isKnown) this.#known.set(device, { known, label: read });
+    const label = await read;
     return pools.some(({ guid }) => guid === label?.guid) ? undefined : label;
+  }
+
+  async #labelFrom(device: string): Promise<Label | undefined> {
+    try {
+      return readLabel((await this.#runner.run(['zdb', '-l', `/dev/${device}`])).stdout);
+    } catch (error) {
+      this.#known.delete(device);
+      throw error;
+    }
   }
 }
 

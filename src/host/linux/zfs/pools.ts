@@ -5,6 +5,7 @@ import { HostError } from '../../ports/index.ts';
 import type { DiskGroup, Pool, PoolSpec, Pools } from '../../ports/zfs.ts';
 import { missingFrom, usedElsewhere } from '../../shared/pool-owner.ts';
 import { diskBehind, stablePaths } from '../devices.ts';
+import { oncePerTurn } from '../once-per-turn.ts';
 import { expectSuccess } from '../runner.ts';
 import { carry, uncarry } from './carried.ts';
 import { ImportablePools } from './importable.ts';
@@ -34,24 +35,24 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
     const found = stdout.split('\n').map((line) => line.split('\t'));
     return found.find(([number]) => number === guid)?.[1] ?? '';
   };
+  const look = async (names: readonly string[]): Promise<readonly Pool[]> => {
+    const [status, properties] = await Promise.all([
+      programs.run('zpool', 'status', '-jpP', '--', ...names),
+      programs.run('zpool', 'get', '-jp', 'all', ...names),
+    ]);
+    const isOneGone =
+      names.length > 0 &&
+      [status, properties].some(({ status: code, stderr }) => code !== 0 && /no such pool/.test(stderr));
+    // With JSON output zpool prints nothing at all when one of several pools does not exist.
+    if (isOneGone) return (await all()).filter(({ name }) => names.includes(name));
+    for (const outcome of [status, properties]) expectSuccess(outcome, ['zpool', 'status']);
+    const paths = [...new Set([...status.stdout.matchAll(/"(?:path|was)":"([^"]+)"/g)].map((match) => match[1] ?? ''))];
+    const diskByPath = new Map(await Promise.all(paths.map(async (path) => [path, await diskBehind(path)] as const)));
+    return readPools(status.stdout, properties.stdout, (path) => diskByPath.get(path));
+  };
+  const all = oncePerTurn(() => look([]));
   const pools: Pools = {
-    async pools(names: readonly string[] = []): Promise<readonly Pool[]> {
-      const [status, properties] = await Promise.all([
-        programs.run('zpool', 'status', '-jpP', '--', ...names),
-        programs.run('zpool', 'get', '-jp', 'all', ...names),
-      ]);
-      const isOneGone =
-        names.length > 0 &&
-        [status, properties].some(({ status: code, stderr }) => code !== 0 && /no such pool/.test(stderr));
-      // With JSON output zpool prints nothing at all when one of several pools does not exist.
-      if (isOneGone) return (await pools.pools()).filter(({ name }) => names.includes(name));
-      for (const outcome of [status, properties]) expectSuccess(outcome, ['zpool', 'status']);
-      const paths = [
-        ...new Set([...status.stdout.matchAll(/"(?:path|was)":"([^"]+)"/g)].map((match) => match[1] ?? '')),
-      ];
-      const diskByPath = new Map(await Promise.all(paths.map(async (path) => [path, await diskBehind(path)] as const)));
-      return readPools(status.stdout, properties.stdout, (path) => diskByPath.get(path));
-    },
+    pools: (names = []) => (names.length === 0 ? all() : look(names)),
 
     async createPool({ name, groups, mountpoint, settings = {}, encryption }: PoolSpec): Promise<void> {
       const base = ['zpool', 'create'];
