@@ -57,8 +57,10 @@ const shutdown = 'shutdown.target';
 /** Longer than systemd's own limit for a start, so that its error is reported and not this timeout. */
 const patience = 150_000;
 
-/** Milliseconds that a service of a type without readiness must survive to count as started, and between two checks. */
-const proving = { long: 400, step: 100 };
+/** Milliseconds that a service of a type without readiness must survive to count as started. */
+const proving = 400;
+/** Milliseconds between two looks at a unit that is about to be in another state. */
+const settling = 100;
 
 /** Types of services that do not report to systemd when they are ready. */
 const silent: ReadonlySet<string> = new Set(['simple', 'exec', 'idle']);
@@ -171,12 +173,9 @@ export class LinuxServices implements Services {
   }
 
   /**
-   * A unit that gets an alias while another unit refers to that alias (`sshd`, for `ssh`) is two units to systemd until
-   * a
-   * daemon-reload. The reload merges them, and the state of the alias, inactive, may replace that of the running unit,
-   * so
-   * that systemd loses track of the program. Therefore the unit is stopped during the reload; SSH sessions survive
-   * this.
+   * A unit that gets an alias while another unit refers to that alias (`sshd`, for `ssh`) is two units to systemd until a
+   * daemon-reload. The reload merges them, and the state of the alias, inactive, may replace that of the running unit, so
+   * that systemd loses track of the program. Therefore the unit is stopped during the reload; SSH sessions survive this.
    */
   async #enable(name: string): Promise<void> {
     const links = await this.#switch('enable', name);
@@ -201,11 +200,16 @@ export class LinuxServices implements Services {
   /** Starts or restarts the service, and waits until it certainly runs. */
   async #bringUp(verb: 'start' | 'restart', name: string): Promise<void> {
     const since = Date.now();
-    // systemd refuses to start a unit that was started several times within seconds, and changes may come that fast.
-    await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
     const argv = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
-    const outcome = await this.#run(argv);
-    const unit = outcome.status === 0 ? await this.#proven(name) : await this.#settled(name, await this.#look(name));
+    let outcome = await this.#run(argv);
+    let failed = outcome.status === 0 ? undefined : await this.#look(name);
+    // systemd refuses to start a unit that was started several times within seconds, and changes may come that fast.
+    if (failed?.Result === 'start-limit-hit') {
+      await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
+      outcome = await this.#run(argv);
+      failed = outcome.status === 0 ? undefined : await this.#look(name);
+    }
+    const unit = failed === undefined ? await this.#proven(name) : await this.#settled(name, failed);
     if (isRunning(unit.ActiveState)) return;
     if (isSkipped(unit))
       throw new HostError(
@@ -224,8 +228,8 @@ export class LinuxServices implements Services {
    */
   async #settled(name: string, first: UnitProperties): Promise<UnitProperties> {
     let unit = first;
-    for (let waited = 0; isBetween(unit) && waited <= patience; waited += proving.step) {
-      await wait(proving.step);
+    for (let waited = 0; isBetween(unit) && waited <= patience; waited += settling) {
+      await wait(settling);
       unit = await this.#look(name);
     }
     return unit;
@@ -235,14 +239,8 @@ export class LinuxServices implements Services {
   async #proven(name: string): Promise<UnitProperties> {
     const first = await this.#look(name);
     let unit = await this.#settled(name, first);
-    const until = performance.now() + proving.long;
-    // On a busy machine each look takes as long as it has to survive.
-    for (
-      let looked = 0;
-      looked < until && unit.ActiveState === 'active' && silent.has(unit.Type ?? '') && unit.SubState !== 'exited';
-    ) {
-      await wait(proving.step);
-      looked = performance.now();
+    if (unit.ActiveState === 'active' && silent.has(unit.Type ?? '') && unit.SubState !== 'exited') {
+      await wait(proving);
       unit = await this.#settled(name, await this.#look(name));
     }
     // systemd has already restarted it once, so it will fail again.

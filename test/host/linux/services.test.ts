@@ -179,7 +179,6 @@ describe('services', () => {
       [show('x.service')]: { stdout: unit({ ActiveState: 'failed', Result: 'timeout' }) },
       'systemctl --root=/ enable x.service': {},
       'systemctl --root=/ disable x.service': {},
-      'systemctl --quiet reset-failed x.service': {},
       'systemctl --no-ask-password --quiet start x.service': { status: 1 },
       'journalctl --sync': {},
     });
@@ -199,7 +198,6 @@ describe('services', () => {
     for (const skipped of [{ Result: 'exec-condition' }, { ConditionResult: 'no' }]) {
       const { runner } = recordedRunner({
         [show('nmbd.service')]: { stdout: unit({ ActiveState: 'inactive', SubState: 'dead', ...skipped }) },
-        'systemctl --quiet reset-failed nmbd.service': {},
         'systemctl --no-ask-password --quiet restart nmbd.service': {},
       });
       await assert.rejects(
@@ -221,7 +219,6 @@ describe('services', () => {
       'systemctl --root=/ enable ssh.service': { stderr: `${links.join('\n')}\n` },
       'systemctl --no-ask-password --quiet stop ssh.service': {},
       'systemctl --no-ask-password --quiet daemon-reload': {},
-      'systemctl --quiet reset-failed ssh.service': {},
       'systemctl --no-ask-password --quiet start ssh.service': {},
     };
     const known = recordedRunner({
@@ -242,7 +239,6 @@ describe('services', () => {
     const { runner, asked } = recordedRunner({
       'systemctl --no-ask-password --quiet reload cron.service': { status: 1, stderr: 'not applicable' },
       [show('cron.service')]: { stdout: unit({ CanReload: 'no' }) },
-      'systemctl --quiet reset-failed cron.service': {},
       'systemctl --no-ask-password --quiet restart cron.service': {},
     });
     await new LinuxServices({ runner, root: '/' }).reload(['cron']);
@@ -291,6 +287,33 @@ describe('services', () => {
     assert.deepEqual(asked, ['systemctl --no-ask-password --quiet reload nmbd.service']);
   });
 
+  test('a service that was started too often for systemd is started once more', async () => {
+    const start = 'systemctl --no-ask-password --quiet restart x.service';
+    const reset = 'systemctl --quiet reset-failed x.service';
+    const { runner, asked } = recordedRunner({ [reset]: {} });
+    let starts = 0;
+    const services = new LinuxServices({
+      root: '/',
+      runner: {
+        ...runner,
+        async run(argv, options) {
+          if (argv[1] === 'show')
+            return {
+              status: 0,
+              stdout: unit(starts > 1 ? {} : { ActiveState: 'failed', Result: 'start-limit-hit' }),
+              stderr: '',
+            };
+          if (argv.join(' ') !== start) return runner.run(argv, options);
+          starts += 1;
+          return { status: starts > 1 ? 0 : 1, stdout: '', stderr: '' };
+        },
+      },
+    });
+    await services.restart('x');
+    assert.equal(starts, 2);
+    assert.deepEqual(asked, [reset]);
+  });
+
   test('a service that somebody else restarts at the same time is waited for', async () => {
     const states = [
       { ActiveState: 'deactivating', SubState: 'stop-sigterm', Job: '7' },
@@ -302,7 +325,6 @@ describe('services', () => {
     for (const status of [0, 1]) {
       let looks = 0;
       const { runner } = recordedRunner({
-        'systemctl --quiet reset-failed x.service': {},
         'systemctl --no-ask-password --quiet restart x.service': { status },
       });
       const services = new LinuxServices({
@@ -323,7 +345,6 @@ describe('services', () => {
   test('a service that fails right after its start did not start', async () => {
     let looks = 0;
     const { runner } = recordedRunner({
-      'systemctl --quiet reset-failed x.service': {},
       'systemctl --no-ask-password --quiet restart x.service': {},
       'systemctl --quiet stop x.service': {},
       'journalctl --sync': {},
@@ -342,7 +363,7 @@ describe('services', () => {
               ExecMainStatus: '3',
               NRestarts: '1',
             };
-            return { status: 0, stdout: unit({ Type: 'simple', ...(looks > 2 ? fallen : {}) }), stderr: '' };
+            return { status: 0, stdout: unit({ Type: 'simple', ...(looks > 1 ? fallen : {}) }), stderr: '' };
           }
           if (argv[0] === 'journalctl' && argv[1] !== '--sync') return { status: 0, stdout: '', stderr: '' };
           return runner.run(argv, options);
