@@ -1,7 +1,6 @@
 /**
  * `lab/enclosed node bench/network-machine.ts`, after `node scripts/package.ts`, `lab/build` and `lab/layer`: creates
- * the
- * VLANs and routes of `bench/network.ts` over HTTP in the test machine, 128 requests at a time, and times another
+ * the VLANs and routes of `bench/network.ts` over HTTP in the test machine, 128 requests at a time, and times another
  * route.
  */
 import { startNas } from '../test/support/lab/nas.ts';

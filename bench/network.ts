@@ -1,7 +1,6 @@
 /**
  * `node bench/network.ts`: the processor time for checking, rendering and applying VLANs and static routes on the
- * virtual
- * host, up to 1,000 VLANs with an address each and 4,000 routes. It is linear while the columns `µs each` stay
+ * virtual host, up to 1,000 VLANs with an address each and 4,000 routes. It is linear while the columns `µs each` stay
  * constant.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,7 +1,6 @@
 /**
  * Makes dist/debian/holdfast.deb for Debian 13: the bundle, the Node that runs it, the database's native part, the
- * systemd
- * unit and a configuration file. Debian's own Node is too old for the daemon.
+ * systemd unit and a configuration file. Debian's own Node is too old for the daemon.
  */
 import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';

@@ -12,8 +12,7 @@ const hidden = '10.9.0.2';
 /**
  * A system of one program, as an archive with a checksum file, and with a device in it. Its apt only records its
  * arguments, because there are no packages here. There are two more archives: one with a wrong checksum, and a
- * malicious
- * one with a file behind a link that leads outside.
+ * malicious one with a file behind a link that leads outside.
  */
 const template = `
   set -e

@@ -11,9 +11,8 @@ import { addressOn, run } from '../support/lab/network.ts';
 
 /**
  * The test reaches the machine on network 0, whose interface has no record and stays unchanged. On the other networks
- * the
- * machine has no address at first: it serves on 1, and 2 and 3 lead to a peer with VLANs and a bond. The test is host 2
- * of each.
+ * the machine has no address at first: it serves on 1, and 2 and 3 lead to a peer with VLANs and a bond. The test is
+ * host 2 of each.
  */
 let nas: Nas;
 let peer: Machine;

@@ -118,9 +118,8 @@ function nothingBeneath(): never {
 
 /**
  * The template of a whole test run, in the folder that the runner names, so that only the first file creates it. When
- * two
- * files create it at the same time, the first to finish provides it: a rename needs no lock. A file that is run alone
- * creates its own.
+ * two files create it at the same time, the first to finish provides it: a rename needs no lock. A file that is run
+ * alone creates its own.
  */
 async function sharedTemplate(): Promise<Template> {
   const shared = process.env['HOLDFAST_TEST_RUN'];

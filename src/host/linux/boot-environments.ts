@@ -168,8 +168,7 @@ export function readLocation(mounts: string, commandLine: string): Location | un
 
 /**
  * GRUB (`BOOT_IMAGE=`) and systemd-boot (`initrd=`) pass the root from their own files to the kernel. A boot loader
- * that
- * reads `bootfs` also passes a root, but neither of these parameters.
+ * that reads `bootfs` also passes a root, but neither of these parameters.
  */
 function readFixedRoot(commandLine: string): string | undefined {
   return /(?:^|\s)(?:BOOT_IMAGE|initrd)=/.test(commandLine)

@@ -14,8 +14,7 @@ const runlevels = ['etc/rc5.d', 'etc/rcS.d'];
  * The units that start at boot, as `systemctl is-enabled` finds them: something requires or wants them, or they have an
  * alias (systemctl(1), `is-enabled`). For thirty units that program makes the service manager read the same folders
  * thirty times, which takes seconds on a small machine; here each is read once. A service with only an init script is
- * enabled
- * by a link of its runlevel.
+ * enabled by a link of its runlevel.
  */
 export async function enabledUnits(root: string): Promise<ReadonlySet<string>> {
   const enabled = new Set<string>();

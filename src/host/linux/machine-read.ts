@@ -3,9 +3,8 @@ import type { MemorySize, Update } from '../ports/machine.ts';
 /**
  * How far the clock is off, in seconds: the offset that at least half of the answering servers confirm (`chronyc -c -n
  * sources`), without the correction that chrony has begun and already counts there (`chronyc -c tracking`). Undefined
- * when
- * no server answers. `tracking` alone is not enough: when servers suddenly send another time, chrony distrusts them for
- * a long time and reports that the clock is right.
+ * when no server answers. `tracking` alone is not enough: when servers suddenly send another time, chrony distrusts
+ * them for a long time and reports that the clock is right.
  */
 export function readOffset(sources: string, tracking: string): number | undefined {
   const offsets = sources.split('\n').flatMap((line) => {

@@ -7,8 +7,7 @@ import { type Border, inFolder, openFolder, walk } from './walk.ts';
 
 /**
  * Files in folders that their owner may change meanwhile, such as keys in a home. Root writes them, so each step uses
- * an
- * open folder and a plain name in it, and follows no link.
+ * an open folder and a plain name in it, and follows no link.
  */
 
 /** Larger than any list of keys; a user's file must not fill the memory. */

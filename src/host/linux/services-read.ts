@@ -89,8 +89,7 @@ function splitAt(line: string, separator: string): [string, string] {
 
 /**
  * A program's last log lines, from `journalctl --output=json`. The service manager's lines about the program are left
- * out
- * unless there are no others.
+ * out unless there are no others.
  */
 export function readLastWords(text: string): readonly string[] {
   const entries = text.split('\n').flatMap((line) => {

@@ -399,8 +399,7 @@ export class Tree implements Files {
 
   /**
    * The path of the machine's `path` for this process. Below a root other than `/`, links are resolved as on the
-   * machine
-   * itself, so that neither they nor `..` lead out of the root.
+   * machine itself, so that neither they nor `..` lead out of the root.
    */
   async locate(path: string, options: { follow: boolean } = { follow: true }): Promise<string> {
     if (!path.startsWith('/') || path.includes('\0'))

@@ -1,7 +1,6 @@
 /**
  * The kernel's target configuration is a tree of folders, values and links (configfs). The desired state is the same
- * kind
- * of tree, and only the differences between the two are written.
+ * kind of tree, and only the differences between the two are written.
  */
 
 /** Paths are below the tree's root. */

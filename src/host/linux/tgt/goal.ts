@@ -53,8 +53,7 @@ export interface NameServer {
 
 /**
  * An account with a random secret, bound beside the others wherever authentication is required. tgtd requires none
- * where
- * no account is bound: with this one, the target stays closed while the others change and when there are none.
+ * where no account is bound: with this one, the target stays closed while the others change and when there are none.
  */
 export const lock = 'holdfast lock';
 

@@ -15,8 +15,7 @@ import { type Step, stepsBetween } from './steps.ts';
 
 /**
  * Milliseconds for the commands that a device has begun when it goes offline. tgtd reads and writes in threads, and a
- * new
- * path makes it close the file that they use: a read that was under way would end as an unrecovered error.
+ * new path makes it close the file that they use: a read that was under way would end as an unrecovered error.
  */
 const commandsEnd = 500;
 
