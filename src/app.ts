@@ -521,7 +521,7 @@ function firstRoot(password: string): Account {
 async function noteUnanswered(audit: AuditLog, store: Store): Promise<void> {
   const known = (await audit.list(1000, {})).flatMap(({ revision }) => revision ?? []);
   if (known.length === 0) return;
-  for (const { number: revision, at, actor, request } of store.revisionsAfter(Math.max(...known)))
+  for (const { number: revision, at, actor, request } of store.headsAfter(Math.max(...known)))
     if (actor !== byDaemon.actor)
       audit.append({ at, actor, credential: '', address: '', method: '', path: '', status: 0, request, revision });
 }

@@ -11,12 +11,13 @@ import type {
   KeptRevision,
   ReplacedFile,
   Revision,
+  RevisionHead,
   WholeRevision,
 } from '../engine/configuration/configuration-store.ts';
 import { fieldValue, type Kept, type RecordChange } from '../engine/configuration/tables.ts';
 import { unavailable } from '../engine/declare/errors.ts';
 import type { KeptEvent } from '../engine/declare/events.ts';
-import type { Fields } from '../engine/declare/fields.ts';
+import type { Field, Fields } from '../engine/declare/fields.ts';
 import { isKept, isRecordOf } from '../engine/declare/record.ts';
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
 import type { FileSecrets } from '../engine/services.ts';
@@ -560,10 +561,20 @@ export class Store implements ConfigurationStore {
     return rows.filter(isObject).map((row) => ({ path: String(row['path']), kept: String(row['kept']) }));
   }
 
-  *revisionsAfter(number: number): Iterable<KeptRevision> {
-    const rows = this.#connection.prepare('SELECT * FROM revisions WHERE number > ? ORDER BY number LIMIT 100');
+  /** The revisions above a number, without their changes, which can be those of thousands of records. */
+  headsAfter(number: number): Iterable<RevisionHead> {
+    const columns = 'number, at, actor, request, title, comment';
+    return this.#after(number, headIn, `SELECT ${columns} FROM revisions WHERE number > ? ORDER BY number LIMIT 1000`);
+  }
+
+  revisionsAfter(number: number): Iterable<KeptRevision> {
+    return this.#after(number, revisionIn, 'SELECT * FROM revisions WHERE number > ? ORDER BY number LIMIT 100');
+  }
+
+  *#after<T extends RevisionHead>(number: number, read: (row: Row) => T, sql: string): Iterable<T> {
+    const rows = this.#connection.prepare(sql);
     for (let last = number; ; ) {
-      const found = rows.all(last).filter(isObject).map(revisionIn);
+      const found = rows.all(last).filter(isObject).map(read);
       yield* found;
       const end = found.at(-1);
       if (end === undefined) return;
@@ -759,18 +770,16 @@ export class Store implements ConfigurationStore {
 
   #bodyOf(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
     const body: Record<string, unknown> = {};
-    for (const [name, field] of Object.entries(fields)) {
-      if (isKept(field))
-        body[name] = field.secret && isSecret(record[name]) ? this.#seal.close(record[name]) : record[name];
-    }
+    for (const { name, field } of keptFields(fields))
+      body[name] = field.secret && isSecret(record[name]) ? this.#seal.close(record[name]) : record[name];
     return body;
   }
 
   #revive(fields: Fields, body: unknown, id: number): Readonly<Record<string, unknown>> {
     const record: Record<string, unknown> = { id };
-    for (const [name, field] of Object.entries(fields)) {
-      if (!isKept(field)) continue;
-      const value = isObject(body) ? body[name] : undefined;
+    const values: Readonly<Record<string, unknown>> = isObject(body) ? body : {};
+    for (const { name, field } of keptFields(fields)) {
+      const value = values[name];
       // Only secrets are sealed; an object of a client may look like a sealed value.
       record[name] = field.secret && isSealed(value) ? this.#open(value) : (value ?? field.initial ?? null);
     }
@@ -792,6 +801,11 @@ function parsedBody(text: string, record: string): unknown {
 function isSecret(value: unknown): boolean {
   return value !== '' && value !== null && value !== undefined;
 }
+
+/** Found once, because a start reads thousands of records. */
+const keptFields = memo((fields: Fields): readonly { readonly name: string; readonly field: Field }[] =>
+  Object.entries(fields).flatMap(([name, field]) => (isKept(field) ? [{ name, field }] : [])),
+);
 
 /** The fields that have secrets. Most resources have none, so that the records of a change need not be searched. */
 const secretFields = memo((fields: Fields): readonly string[] =>
@@ -823,8 +837,14 @@ function eventIn(row: Readonly<Record<string, unknown>>): KeptEvent {
   };
 }
 
-function revisionIn(row: Readonly<Record<string, unknown>>): KeptRevision {
+type Row = Readonly<Record<string, unknown>>;
+
+function revisionIn(row: Row): KeptRevision {
   const changes: unknown = JSON.parse(String(row['changes']));
+  return { ...headIn(row), changes: Array.isArray(changes) ? changes : [] };
+}
+
+function headIn(row: Row): RevisionHead {
   return {
     number: Number(row['number']),
     at: String(row['at']),
@@ -832,7 +852,6 @@ function revisionIn(row: Readonly<Record<string, unknown>>): KeptRevision {
     request: String(row['request']),
     title: String(row['title']),
     comment: typeof row['comment'] === 'string' ? row['comment'] : null,
-    changes: Array.isArray(changes) ? changes : [],
   };
 }
 

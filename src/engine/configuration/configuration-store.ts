@@ -35,13 +35,16 @@ export interface Backup {
 }
 
 /** A stored revision; secret values are masked. */
-export interface KeptRevision {
+export interface RevisionHead {
   readonly number: number;
   readonly at: string;
   readonly actor: string;
   readonly request: string;
   readonly title: string;
   readonly comment: string | null;
+}
+
+export interface KeptRevision extends RevisionHead {
   readonly changes: readonly unknown[];
 }
 
