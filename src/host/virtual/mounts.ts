@@ -34,11 +34,14 @@ export class Mounts {
   }
 
   /** Makes the files match the stored state, at whatever moment the last process was killed. */
-  repair(table: MountTable, known: ReadonlySet<string>, snapshots: ReadonlySet<string>): void {
+  repair(table: MountTable, known: ReadonlySet<string>, snapshots: () => ReadonlySet<string>): void {
     for (const [guid, path] of table)
       if (this.#isAway(guid) || !lookAt(this.#tree.locate(path))?.isDirectory()) this.#mount(guid, path);
     for (const guid of readdirSync(this.#away)) if (!known.has(guid)) this.forget(guid);
-    for (const guid of readdirSync(this.#snapshots)) if (!snapshots.has(guid)) this.forgetSnapshot(guid);
+    const captured = readdirSync(this.#snapshots);
+    if (captured.length === 0) return;
+    const kept = snapshots();
+    for (const guid of captured) if (!kept.has(guid)) this.forgetSnapshot(guid);
   }
 
   /** Unmounts datasets from the files of another machine, which no longer runs. */

@@ -64,7 +64,7 @@ export class PoolStore {
     this.busyDevices = busyDevices;
     this.#hasEventDaemon = hasEventDaemon;
     this.faultOf = faultOf;
-    mounts.repair(mountTable(this.value), guidsOf(this.value), snapshotGuidsOf(this.value));
+    mounts.repair(mountTable(this.value), guidsOf(this.value), () => snapshotGuidsOf(this.value));
   }
 
   get value(): ZfsRecord {
