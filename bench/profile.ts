@@ -1,6 +1,6 @@
 /**
- * `bin/script bench/profile.ts WHAT [--protocol nfs|cifs|afp] [--shares N] [--functions N] [--daemon FILE]`: where the
- * daemon's time goes, by part and by function. WHAT is `get`, `list`, `put`, `post`, or `start`. V8 samples the main thread
+ * `bin/script bench/profile.ts WHAT [--protocol nfs|cifs|afp] [--shares N] [--snapshots N] [--functions N] [--daemon FILE]`:
+ * where the daemon's time goes, by part and by function. WHAT is `get`, `list`, `put`, `post`, or `start`. V8 samples the main thread
  * every 100 µs, also while it waits for the disk or the processor; a sample counts for at most twice that, so that waiting
  * hardly counts.
  */
@@ -13,12 +13,14 @@ import { bundle, root } from '../scripts/bundle.ts';
 import { load } from './load.ts';
 import { request, startDaemon } from './processes.ts';
 import { makeShares, protocolNamed, shareOf } from './shares.ts';
+import { withSnapshots } from './snapshot-state.ts';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     protocol: { type: 'string', default: 'nfs' },
     shares: { type: 'string', default: '100' },
+    snapshots: { type: 'string', default: '0' },
     functions: { type: 'string', default: '25' },
     daemon: { type: 'string' },
   },
@@ -113,6 +115,7 @@ async function measure(): Promise<void> {
   if (options.daemon === undefined) await bundle('dist');
   const program = options.daemon ?? join(root, 'dist/holdfast.mjs');
   if (Number(options.shares) > 0) await makeShares(folder, Number(options.shares), protocol);
+  if (Number(options.snapshots) > 0) withSnapshots(folder, Number(options.snapshots));
   const profiles = join(folder, 'profiles');
   const nodeOptions = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, `--cpu-prof-interval=${microseconds}`];
   const daemon = await startDaemon(folder, { program, nodeOptions, isFirstEnough: what === 'start' });
