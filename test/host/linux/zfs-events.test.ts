@@ -26,7 +26,7 @@ const history = (what: string, dataset: string) =>
     history_dsname: dataset,
     history_internal_str: ' = weird \\"text',
     history_internal_name: what,
-    time: '0x65600000 0x1dcd6500',
+    time: '0x65600000 0x1dcd6500 ',
   });
 
 test('an event of a dataset names it, in milliseconds', () => {
@@ -44,7 +44,7 @@ test('a change that the datasets below inherit or move with is an event of the w
 });
 
 test('an event of a pool names the pool, and a new or removed pool concerns all pools', () => {
-  const subjectOf = (name: string) => eventsIn(event({ class: name, pool: 'tank', time: '0x1 0x0' }))[0]?.subject;
+  const subjectOf = (name: string) => eventsIn(event({ class: name, pool: 'tank', time: '0x1 0x0 ' }))[0]?.subject;
   assert.deepEqual(subjectOf('resource.fs.zfs.statechange'), { pool: 'tank' });
   assert.deepEqual(subjectOf('sysevent.fs.zfs.scrub_start'), { pool: 'tank' });
   assert.equal(subjectOf('sysevent.fs.zfs.pool_import'), 'everything');

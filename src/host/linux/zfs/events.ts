@@ -25,7 +25,8 @@ const ofPoolList = /\.pool_(create|destroy|import|export|reguid)$/;
  *             history_internal_name = "snapshot"
  *             time = 0x65600000 0x75bcd15
  *
- * Returns the event that a line completes, if any. Seconds and nanoseconds of `time` are hexadecimal.
+ * Returns the event that a line completes, if any. Seconds and nanoseconds of `time` are hexadecimal, and a space follows
+ * each of them, also the last one.
  */
 export function zfsEventReader(): (line: string) => ZfsEvent | undefined {
   let values = new Map<string, string>();
@@ -55,7 +56,7 @@ function subjectOf(values: ReadonlyMap<string, string>): ZfsSubject | 'everythin
 
 /** An event without a time counts as one that happens now. */
 function timeOf(text: string): number {
-  const [, seconds, nanoseconds] = /^0x([0-9a-f]+) 0x([0-9a-f]+)$/.exec(text) ?? [];
+  const [, seconds, nanoseconds] = /^0x([0-9a-f]+) 0x([0-9a-f]+) ?$/.exec(text) ?? [];
   if (seconds === undefined || nanoseconds === undefined) return Number.MAX_SAFE_INTEGER;
   return Number.parseInt(seconds, 16) * 1000 + Number.parseInt(nanoseconds, 16) / 1e6;
 }
