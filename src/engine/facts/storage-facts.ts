@@ -166,11 +166,20 @@ export class StorageLooks {
     }
   }
 
+  /** After the clock was set back, looks from before have times that are still to come, and say nothing about an event. */
   #hasSeen({ subject, at }: ZfsEvent): boolean {
-    if (subject === 'everything') return this.#whole.at > at;
-    if ('pool' in subject) return this.#markOf(this.#poolMarks, subject.pool).at > at;
-    if (subject.below !== true) return this.#markOf(this.#marks, subject.dataset).at > at;
-    return this.#whole.at > at;
+    const seen = this.#lookedAt(subject);
+    return seen > at && seen <= this.#now();
+  }
+
+  /** When the last look at this began. */
+  #lookedAt(subject: ZfsEvent['subject']): number {
+    if (subject === 'everything') return this.#whole.at;
+    if ('pool' in subject) return this.#markOf(this.#poolMarks, subject.pool).at;
+    const { dataset, below } = subject;
+    if (below !== true) return this.#markOf(this.#marks, dataset).at;
+    const ofTrees = [...this.#treeMarks].filter(([root]) => isWithin(dataset, root)).map(([, { at }]) => at);
+    return Math.max(this.#whole.at, ...ofTrees);
   }
 
   #markOf(marks: ReadonlyMap<string, Mark>, name: string): Mark {

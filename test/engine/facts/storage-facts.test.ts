@@ -286,3 +286,24 @@ for (const first of ['everything', 'one dataset'] as const) {
     assert.deepEqual(namesIn(looks), ['tank', 'tank/a']);
   });
 }
+
+test('an event of a whole tree is seen by a look at that tree or one above it, and at no other', async (t) => {
+  const { looks, listed, now } = await machineWithPool(t);
+  const at = now();
+  await looks.renew([{ dataset: 'tank/a', below: true }]);
+  listed.length = 0;
+  await looks.heed([{ subject: { dataset: 'tank/a', below: true }, at }]);
+  await looks.heed([{ subject: { dataset: 'tank/a/below', below: true }, at }]);
+  assert.deepEqual(listed, []);
+  await looks.heed([{ subject: { dataset: 'tank/b', below: true }, at }]);
+  assert.equal(listed.length, 1);
+});
+
+test('after the clock was set back, an event is looked at although a look has a later time', async (t) => {
+  const { looks, listed, now, pass } = await machineWithPool(t);
+  await looks.renewAll();
+  pass(-100);
+  listed.length = 0;
+  await looks.heed([{ subject: { dataset: 'tank/a' }, at: now() }]);
+  assert.equal(listed.length, 1);
+});
