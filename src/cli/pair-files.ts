@@ -12,6 +12,14 @@ export const nodeFolder = (state: string): string => join(state, 'node');
 export const pairFile = (state: string): string => join(nodeFolder(state), 'pair.json');
 export const pairKeyFile = (state: string): string => join(nodeFolder(state), 'secret.key');
 
+/** Names of the subsystems that serve the pool here, from before they start until they were ended by a release. */
+export const servedFile = (state: string): string => join(nodeFolder(state), 'served.json');
+
+export function servedHere(state: string): readonly string[] {
+  const names = parsed(servedFile(state));
+  return Array.isArray(names) ? names.filter((name): name is string => typeof name === 'string') : [];
+}
+
 /** How the pool came to the machine that has it, and what the one that released it has left for that; on the pool. */
 export const switchFile = (state: string): string => join(state, 'switch.json');
 export const releaseFile = (state: string): string => join(state, 'release.json');

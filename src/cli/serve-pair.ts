@@ -15,7 +15,8 @@ import { messageOf } from '../lib/text.ts';
 import { removeFile, replaceDurably } from '../store/marks.ts';
 import { Seal } from '../store/seal.ts';
 import { listenLocally, pairSocket } from './local-socket.ts';
-import { pairKeyFile, parsed, releaseFile, stateOnPool, switchFile } from './pair-files.ts';
+import { leaveLostPool } from './lost-pool.ts';
+import { pairKeyFile, parsed, releaseFile, servedFile, servedHere, stateOnPool, switchFile } from './pair-files.ts';
 import { notifySystemd } from './sd-notify.ts';
 import { type Daemon, failStart, openHost, type Serving, serveAppliance } from './serve.ts';
 import { openStandby, type Standby } from './standby.ts';
@@ -57,7 +58,28 @@ class MachineOfPair {
       await this.#host.zfs.guardPool(this.#pair.pool);
       await this.#host.zfs.carryState(this.#pair.pool);
       await this.#serve();
-    } else await this.#wait(after);
+      return;
+    }
+    await this.#leaveLostPool();
+    await this.#wait(after);
+  }
+
+  /**
+   * Ends what this machine served when it lost the pool without a release. If that fails, it waits for the pool
+   * nevertheless, and tries again at its next start.
+   */
+  async #leaveLostPool(): Promise<void> {
+    const { now, output, settings } = this.#daemon;
+    const { log } = output;
+    const served = servedHere(settings.state);
+    if (served.length === 0) return;
+    try {
+      await leaveLostPool({ host: this.#host, pair: this.#pair, served, log, now });
+      removeFile(servedFile(settings.state));
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      log.error({ error: messageOf(error) }, 'pair: what used the pool before could not be ended');
+    }
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -149,6 +171,7 @@ class MachineOfPair {
     try {
       try {
         await serving.close({ leavesPool: true });
+        removeFile(servedFile(settings.state));
       } finally {
         this.#host = await openHost(this.#daemon.settings, this.#daemon.now);
       }
@@ -167,7 +190,10 @@ class MachineOfPair {
     await this.#endStandby();
     const { settings, output } = this.#daemon;
     const state = stateOnPool(settings, this.#pair.pool);
-    this.#serving = await serveAppliance(this.#daemon, { state, pair: this.#pair, host: this.#host, takesPool });
+    const serves = (ofPool: readonly string[]) => replaceDurably(servedFile(settings.state), JSON.stringify(ofPool));
+    this.#serving = await serveAppliance(this.#daemon, {
+      ...{ state, pair: this.#pair, host: this.#host, takesPool, serves },
+    });
     // It has explained that it cannot listen.
     if (this.#serving === undefined) output.end(1);
   }

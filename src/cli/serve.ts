@@ -46,6 +46,8 @@ export interface Place {
   readonly host?: Host;
   /** Whether the pool came to this machine just now, see `AppParts`. */
   readonly takesPool?: boolean;
+  /** Called before services start, with the subsystems that follow the pool. */
+  readonly serves?: (ofPool: readonly string[]) => void;
 }
 
 /** An appliance that is served. */
@@ -105,6 +107,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
   }
   log.info({ version, host: settings.host, profile: settings.profile, state }, `listening on ${addressOf(app)}`);
   try {
+    place.serves?.(app.engine.ofPool());
     await app.begin();
   } catch (error) {
     return failStart(error, output);

@@ -19,8 +19,21 @@ export interface Engine extends ReturnType<typeof openEngine> {}
  * which do all the work.
  */
 export function openEngine(parts: EngineParts) {
-  const { beginning, changes, condition, configuration, confirmation, keeper, leavePool, ...rest } = wire(parts);
-  const { events, following, jobs, problems, reconciler, schedules, startup, work, world } = rest;
+  const { beginning, changes, condition, configuration, confirmation, keeper, ...rest } = wire(parts);
+  const {
+    events,
+    following,
+    jobs,
+    leaveLostPool,
+    leavePool,
+    ofPool,
+    problems,
+    reconciler,
+    schedules,
+    startup,
+    work,
+    world,
+  } = rest;
   beginning.load();
   return {
     resources: parts.resources,
@@ -45,6 +58,10 @@ export function openEngine(parts: EngineParts) {
     },
     /** After `close`: ends what uses the pool of a pair, before this machine gives the pool up. */
     leavePool,
+    /** The subsystems that `leavePool` would end. */
+    ofPool,
+    /** Instead of `begin`: ends what uses the pool of a pair on a machine that lost it, see `departure.ts`. */
+    leaveLostPool,
 
     get world() {
       return world();

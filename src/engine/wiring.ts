@@ -14,8 +14,8 @@ import type { Resource, World } from './declare/resource.ts';
 import type { Rule } from './declare/rule.ts';
 import { machineZone } from './declare/schedule.ts';
 import { inOrder, type Subsystem } from './declare/subsystem.ts';
-import { FactKeeper, type Topic } from './facts/facts.ts';
-import { leavePool } from './pair/departure.ts';
+import { FactKeeper, promptTopics, type Topic } from './facts/facts.ts';
+import { leaveLostPool, leavePool } from './pair/departure.ts';
 import type { Passwords } from './passwords.ts';
 import { EditedFiles } from './plan/edited-files.ts';
 import { Originals } from './plan/originals.ts';
@@ -175,5 +175,12 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     ...{ beginning, changes, condition, configuration, confirmation, events, following, jobs, keeper, problems },
     ...{ reconciler, schedules, startup, work, world },
     leavePool: () => leavePool({ ...common, subsystems: inOrder(subsystems), isManaged }),
+    ofPool: () =>
+      subsystems.filter((one) => one.followsPool === true && isManaged(one, tables)).map(({ name }) => name),
+    async leaveLostPool(served: readonly string[]) {
+      await keeper.renew(...promptTopics);
+      const ended = inOrder(subsystems).filter(({ name }) => served.includes(name));
+      await leaveLostPool({ ...common, subsystems: ended, facts: keeper.facts });
+    },
   };
 }

@@ -75,6 +75,13 @@ async function isOnline(name: Name): Promise<void> {
   assert.equal(nodes.filter(isObject).find((one) => one['name'] === name)?.['state'], 'online');
 }
 
+/** The services that a machine had when it lost the pool start with it, and it ends them. */
+const servesNothing = (name: Name) =>
+  eventually(60, async () => {
+    const { output } = await at(name).tryRun('systemctl is-active smbd nmbd nfs-server holdfast-pair');
+    assert.equal(output.trim(), 'inactive\ninactive\ninactive\ninactive');
+  });
+
 /** Lets a machine start. A failure is reported where it is waited for. */
 function meanwhile<T>(start: Promise<T>): Promise<T> {
   start.catch(() => {});
@@ -231,6 +238,7 @@ test('a third machine gives both a vote, and a problem says so when it does not'
   await judge.run('systemctl start corosync-qnetd');
   await returning;
   await eventually(120, () => isOnline('beta'));
+  await servesNothing('beta');
   for (const name of ['alpha', 'beta'] as const) await at(name).run(`holdfast ha vote ${judge.address}`);
   await eventually(60, () => givesVotes(true));
   await judge.run('systemctl stop corosync-qnetd');

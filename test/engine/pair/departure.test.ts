@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
+import { leaveLostPool } from '../../../src/cli/lost-pool.ts';
+import { readPair } from '../../../src/engine/pair/pair.ts';
+import type { Host } from '../../../src/host/ports/index.ts';
 import { subsystems } from '../../../src/subsystems/index.ts';
 import { appliance } from '../../support/appliance.ts';
 import { furnished, furnishedOptions } from '../../support/furnished.ts';
@@ -67,6 +70,39 @@ test('a machine that leaves the pool serves nothing of it, keeps its network, an
     drift.filter((one) => one['degraded'] !== null || (Array.isArray(one['drift']) && one['drift'].length > 0)),
     [],
   );
+});
+
+test('a machine that lost the pool and knows nothing of the configuration serves nothing of it either', async (t) => {
+  const world = await furnished();
+  const { appliance: first, machine } = world;
+  const { folder, app, engine } = first;
+  finallyOf(t, () => rm(folder, { recursive: true, force: true }));
+  for (const service of ['cifs', 'ssh', 'ftp'])
+    await world.api.expect(200, 'PUT', `services/services/${service}/`, { srv_enable: true });
+  const { view, facts } = engine.world;
+  const names = subsystems.flatMap((one) =>
+    one.followsPool === true ? (one.render(view, facts).services?.map(({ name }) => name) ?? []) : [],
+  );
+  const running = async (on: Host) =>
+    [...(await on.services.states([...names, 'ssh']))]
+      .flatMap(([name, state]) => (state.running || state.enabled ? [name] : []))
+      .toSorted();
+  const before = await running(machine);
+  const served = engine.ofPool().filter((name) => name !== 'ftp');
+  // Its services go on, as they would start with the machine.
+  await app.close();
+  assert.ok(before.includes('smbd'), before.join());
+  const pair = readPair({ pool: 'tank', guid: '1', nodes: { alpha: 'http://192.0.2.1', beta: 'http://192.0.2.2' } });
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  for (let times = 0; times < 2; times += 1)
+    await leaveLostPool({ host: machine, pair: pair ?? assert.fail('it is no pair'), served, log, now: Date.now });
+  assert.deepEqual(await running(machine), ['cron', 'proftpd', 'ssh'], 'FTP was not served for the pair');
+  assert.equal((await machine.targets.look()).serving, false);
+  assert.deepEqual([...(await machine.jails.look()).keys()], []);
+  assert.doesNotMatch((await machine.files.read('/etc/cron.d/holdfast')) ?? '', /^[@*\d]/m);
+  const again = await appliance({ ...furnishedOptions, folder });
+  finallyOf(t, () => again.app.close());
+  assert.deepEqual(await running(again.machine), before);
 });
 
 /** The files below a folder that this process has open. */
