@@ -14,7 +14,7 @@ import type { Resource, World } from './declare/resource.ts';
 import type { Rule } from './declare/rule.ts';
 import { machineZone } from './declare/schedule.ts';
 import { inOrder, type Subsystem } from './declare/subsystem.ts';
-import { FactKeeper, promptTopics, type Topic } from './facts/facts.ts';
+import { FactKeeper, type Topic } from './facts/facts.ts';
 import { leaveLostPool, leavePool } from './pair/departure.ts';
 import type { Passwords } from './passwords.ts';
 import { EditedFiles } from './plan/edited-files.ts';
@@ -178,7 +178,8 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     ofPool: () =>
       subsystems.filter((one) => one.followsPool === true && isManaged(one, tables)).map(({ name }) => name),
     async leaveLostPool(served: readonly string[]) {
-      await keeper.renew(...promptTopics);
+      // What is not looked at is as on a fresh machine: nothing of the pool is rendered.
+      await keeper.renew('network');
       const ended = inOrder(subsystems).filter(({ name }) => served.includes(name));
       await leaveLostPool({ ...common, subsystems: ended, facts: keeper.facts });
     },
