@@ -25,17 +25,25 @@ interface LosingParts {
  * configuration is on the pool, so that this machine has an empty one in a folder for the moment.
  */
 export async function leaveLostPool({ host, pair, served, log, now }: LosingParts): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-'));
-  const store = Store.open(folder);
   const passwords = new Passwords();
   const all = [clusterSubsystem(pair), ...subsystems];
   try {
-    const engine = openEngine({ resources: catalogue, subsystems: all, host, store, log, now, passwords });
-    await engine.leaveLostPool(served);
-    await engine.close();
+    await withEmptyStore(async (store) => {
+      const engine = openEngine({ resources: catalogue, subsystems: all, host, store, log, now, passwords });
+      await engine.leaveLostPool(served);
+      await engine.close();
+    });
   } finally {
     await passwords.close();
-    store.close();
+  }
+}
+
+async function withEmptyStore(work: (store: Store) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-'));
+  try {
+    const store = Store.open(folder);
+    await work(store).finally(() => store.close());
+  } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -65,8 +65,8 @@ class MachineOfPair {
   }
 
   /**
-   * Ends what this machine served when it lost the pool without a release. If that fails, it waits for the pool
-   * nevertheless, and tries again at its next start.
+   * Ends what this machine served when it lost the pool without a release. If that fails, for example because its disk is
+   * full, it waits for the pool nevertheless, and tries again at its next start.
    */
   async #leaveLostPool(): Promise<void> {
     const { now, output, settings } = this.#daemon;
@@ -75,10 +75,20 @@ class MachineOfPair {
     if (served.length === 0) return;
     try {
       await leaveLostPool({ host: this.#host, pair: this.#pair, served, log, now });
-      removeFile(servedFile(settings.state));
+      this.#note([]);
     } catch (error) {
-      if (!(error instanceof HostError)) throw error;
-      log.error({ error: messageOf(error) }, 'pair: what used the pool before could not be ended');
+      log.error({ err: error }, 'pair: what used the pool before could not be ended');
+    }
+  }
+
+  /** Notes the subsystems that serve the pool here; none after a release. It is no reason to fail that this is not known. */
+  #note(served: readonly string[]): void {
+    const file = servedFile(this.#daemon.settings.state);
+    try {
+      if (served.length === 0) removeFile(file);
+      else replaceDurably(file, JSON.stringify(served));
+    } catch (error) {
+      this.#daemon.output.log.error({ err: error }, 'pair: what serves the pool could not be noted');
     }
   }
 
@@ -171,7 +181,7 @@ class MachineOfPair {
     try {
       try {
         await serving.close({ leavesPool: true });
-        removeFile(servedFile(settings.state));
+        this.#note([]);
       } finally {
         this.#host = await openHost(this.#daemon.settings, this.#daemon.now);
       }
@@ -190,10 +200,9 @@ class MachineOfPair {
     await this.#endStandby();
     const { settings, output } = this.#daemon;
     const state = stateOnPool(settings, this.#pair.pool);
-    const serves = (ofPool: readonly string[]) => replaceDurably(servedFile(settings.state), JSON.stringify(ofPool));
-    this.#serving = await serveAppliance(this.#daemon, {
-      ...{ state, pair: this.#pair, host: this.#host, takesPool, serves },
-    });
+    const serves = (ofPool: readonly string[]) => this.#note(ofPool);
+    const place = { state, pair: this.#pair, host: this.#host, takesPool, serves };
+    this.#serving = await serveAppliance(this.#daemon, place);
     // It has explained that it cannot listen.
     if (this.#serving === undefined) output.end(1);
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -275,7 +275,14 @@ test('while no machine has the pool, the one that is left still knows its admini
   const { holder, nodes } = await api('beta').expect(200, 'GET', cluster);
   assert.equal(holder, 'alpha');
   assert.match(JSON.stringify(nodes), /"name":"alpha"[^}]*"state":"offline"/);
+  // It serves also if it cannot note that: nothing of a folder is replaced by a file.
+  const served = join(stateOf('alpha'), 'node', 'served.json');
+  rmSync(served);
+  mkdirSync(join(served, 'inside'), { recursive: true });
   await start('alpha');
+  assert.equal(await readiness('alpha'), 'ready\n');
+  assert.match(logged, /pair: what serves the pool could not be noted/);
+  rmSync(served, { recursive: true });
 });
 
 test('ending a machine by its fence device is confirmed by its name', async () => {
