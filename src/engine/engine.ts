@@ -58,9 +58,12 @@ export function openEngine(parts: EngineParts) {
     },
     /** After `close`: ends what uses the pool of a pair, before this machine gives the pool up. */
     leavePool,
-    /** The subsystems that `leavePool` would end. */
-    ofPool,
-    /** Instead of `begin`: ends what uses the pool of a pair on a machine that lost it, see `departure.ts`. */
+    /** The names of the subsystems that `leavePool` would end. */
+    ofPool: () => ofPool().map(({ name }) => name),
+    /**
+     * Instead of `begin`, on a machine that lost the pool without a release: the same for subsystems that it served. Their
+     * services start with the machine, as they were configured, and its cron jobs run.
+     */
     leaveLostPool,
 
     get world() {

@@ -15,7 +15,7 @@ import type { Rule } from './declare/rule.ts';
 import { machineZone } from './declare/schedule.ts';
 import { inOrder, type Subsystem } from './declare/subsystem.ts';
 import { FactKeeper, type Topic } from './facts/facts.ts';
-import { leaveLostPool, leavePool } from './pair/departure.ts';
+import { leavePool } from './pair/departure.ts';
 import type { Passwords } from './passwords.ts';
 import { EditedFiles } from './plan/edited-files.ts';
 import { Originals } from './plan/originals.ts';
@@ -171,17 +171,17 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     operations: () => work.operations(atStart),
     settled: () => problems.begin(),
   });
+  const ofPool = () => inOrder(subsystems).filter((one) => one.followsPool === true && isManaged(one, tables));
   return {
     ...{ beginning, changes, condition, configuration, confirmation, events, following, jobs, keeper, problems },
     ...{ reconciler, schedules, startup, work, world },
-    leavePool: () => leavePool({ ...common, subsystems: inOrder(subsystems), isManaged }),
-    ofPool: () =>
-      subsystems.filter((one) => one.followsPool === true && isManaged(one, tables)).map(({ name }) => name),
+    ofPool,
+    leavePool: () => leavePool({ ...common, subsystems: ofPool(), facts: keeper.facts }),
     async leaveLostPool(served: readonly string[]) {
       // What is not looked at is as on a fresh machine: nothing of the pool is rendered.
       await keeper.renew('network');
-      const ended = inOrder(subsystems).filter(({ name }) => served.includes(name));
-      await leaveLostPool({ ...common, subsystems: ended, facts: keeper.facts });
+      const leaving = inOrder(subsystems).filter(({ name }) => served.includes(name));
+      await leavePool({ ...common, subsystems: leaving, facts: keeper.facts });
     },
   };
 }

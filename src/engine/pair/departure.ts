@@ -4,53 +4,26 @@ import { messageOf } from '../../lib/text.ts';
 import type { LayeredDraft } from '../configuration/draft.ts';
 import type { StoredConfiguration } from '../configuration/stored-configuration.ts';
 import type { Log } from '../declare/log.ts';
-import type { View, World } from '../declare/resource.ts';
 import type { Desired, Subsystem } from '../declare/subsystem.ts';
 import type { Facts } from '../facts/facts.ts';
 import { converge } from '../plan/converge/converge.ts';
 import { ServiceLook } from '../plan/converge/service-look.ts';
 
-interface Leaving {
+interface Departing {
   readonly host: Host;
   readonly configuration: StoredConfiguration;
+  /** Those that end, in their order. */
   readonly subsystems: readonly Subsystem[];
+  readonly facts: Facts;
   readonly log: Log;
 }
 
-interface Departing extends Leaving {
-  readonly isManaged: (subsystem: Subsystem, view: View) => boolean;
-  readonly world: () => World;
-}
-
 /**
- * Applies the subsystems that follow the pool of a pair as on a fresh system, so that nothing of this machine serves or
- * uses the pool any more. The others, such as the network, stay as they are.
+ * Applies subsystems that follow the pool of a pair as on a fresh system, so that nothing of this machine serves or uses the
+ * pool any more. The others, such as the network, stay as they are.
  */
-export async function leavePool({ isManaged, world, ...parts }: Departing): Promise<void> {
-  const { view, facts } = world();
-  const leaving = parts.subsystems.filter((one) => one.followsPool === true && isManaged(one, view));
-  await endAll(parts, leaving, freshDraft(parts.configuration, facts));
-}
-
-/**
- * The same on a machine that lost the pool without a release, and knows nothing of the configuration but the subsystems that
- * it served: their services start with the machine, as they were configured, and its cron jobs run.
- */
-export async function leaveLostPool({ facts, ...parts }: Leaving & { readonly facts: Facts }): Promise<void> {
-  await endAll(parts, parts.subsystems, freshDraft(parts.configuration, facts));
-}
-
-/** The records of a fresh system. */
-function freshDraft(configuration: StoredConfiguration, facts: Facts): LayeredDraft {
-  const fresh = configuration.emptyDraft(facts);
-  for (const resource of configuration.resources) {
-    const first = resource.kind === 'collection' ? resource.seed(facts) : [resource.seed(facts)];
-    for (const values of first) fresh.plant(resource, values);
-  }
-  return fresh;
-}
-
-async function endAll({ host, log }: Leaving, subsystems: readonly Subsystem[], fresh: LayeredDraft): Promise<void> {
+export async function leavePool({ host, configuration, subsystems, facts, log }: Departing): Promise<void> {
+  const fresh = freshDraft(configuration, facts);
   await Promise.all([...(await host.jails.look()).keys()].map((name) => host.jails.stop(name)));
   const leaving = subsystems.toReversed();
   const look = new ServiceLook(
@@ -59,7 +32,7 @@ async function endAll({ host, log }: Leaving, subsystems: readonly Subsystem[], 
   );
   const end = async (subsystem: Subsystem) => {
     try {
-      const { actions } = await converge(host, ended(subsystem.render(fresh, fresh.facts)), undefined, { look });
+      const { actions } = await converge(host, ended(subsystem.render(fresh, facts)), undefined, { look });
       log.info({ subsystem: subsystem.name, actions }, `subsystem ${subsystem.name}: ended`);
     } catch (error) {
       log.error({ subsystem: subsystem.name, error: messageOf(error) }, `subsystem ${subsystem.name}: not ended`);
@@ -79,6 +52,16 @@ async function endAll({ host, log }: Leaving, subsystems: readonly Subsystem[], 
   }
   const failure = (await Promise.allSettled(ends.values())).find(({ status }) => status === 'rejected');
   if (failure?.status === 'rejected') throw failure.reason;
+}
+
+/** The records of a fresh system. */
+function freshDraft(configuration: StoredConfiguration, facts: Facts): LayeredDraft {
+  const fresh = configuration.emptyDraft(facts);
+  for (const resource of configuration.resources) {
+    const first = resource.kind === 'collection' ? resource.seed(facts) : [resource.seed(facts)];
+    for (const values of first) fresh.plant(resource, values);
+  }
+  return fresh;
 }
 
 /** On a fresh system, services that run already are those of an administrator. Here they are those of the pair. */
