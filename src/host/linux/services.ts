@@ -201,13 +201,15 @@ export class LinuxServices implements Services {
   async #bringUp(verb: 'start' | 'restart', name: string): Promise<void> {
     const since = Date.now();
     const argv = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
-    let outcome = await this.#run(argv);
-    let failed = outcome.status === 0 ? undefined : await this.#look(name);
+    const attempt = async () => {
+      const outcome = await this.#run(argv);
+      return { outcome, failed: outcome.status === 0 ? undefined : await this.#look(name) };
+    };
+    let { outcome, failed } = await attempt();
     // systemd refuses to start a unit that was started several times within seconds, and changes may come that fast.
     if (failed?.Result === 'start-limit-hit') {
       await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
-      outcome = await this.#run(argv);
-      failed = outcome.status === 0 ? undefined : await this.#look(name);
+      ({ outcome, failed } = await attempt());
     }
     const unit = failed === undefined ? await this.#proven(name) : await this.#settled(name, failed);
     if (isRunning(unit.ActiveState)) return;
