@@ -1,8 +1,8 @@
 /**
- * `bin/script bench/profile.ts WHAT [--protocol nfs|cifs|afp] [--shares N] [--snapshots N] [--functions N] [--daemon FILE]`:
- * where the daemon's time goes, by part and by function. WHAT is `get`, `list`, `put`, `post`, or `start`. V8 samples the main thread
- * every 100 µs, also while it waits for the disk or the processor; a sample counts for at most twice that, so that waiting
- * hardly counts.
+ * `bin/script bench/profile.ts WHAT [--protocol nfs|cifs|afp] [--shares N] [--snapshots N] [--functions N]
+ * [--daemon FILE]`: where the daemon's time goes, by part and by function. WHAT is `get`, `list`, `put`, `post`, or
+ * `start`. V8 samples the main thread every 100 µs, also while it waits for the disk or the processor; a sample counts
+ * for at most twice that, so that waiting hardly counts.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { SourceMap } from 'node:module';

@@ -91,7 +91,7 @@ export const ownCertificate: Collection<typeof fields> = collection('holdfast/ow
 export function renew(draft: Draft, now: number, sent?: readonly string[]): OwnCertificate {
   const [before] = draft.all(ownCertificate);
   const further_names = sent ?? before?.further_names ?? [];
-  // Of a pair, each machine adds its names when it first has the pool. The one without the pool serves with the same certificate.
+  // Of a pair, each machine adds its names when it first has the pool. The one without it serves with this certificate too.
   const keepsNames = before !== undefined && sent === undefined && draft.all(clusterSettings).length > 0;
   const names = [...namesFor(draft, further_names), ...(keepsNames ? describe(before.certificate).san : [])];
   const chain = ownChain(before, [...new Set(names)], now);

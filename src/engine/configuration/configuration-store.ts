@@ -34,7 +34,7 @@ export interface Backup {
   readonly title: string;
 }
 
-/** A stored revision; secret values are masked. */
+/** A stored revision without its changes. */
 export interface RevisionHead {
   readonly number: number;
   readonly at: string;
@@ -44,6 +44,7 @@ export interface RevisionHead {
   readonly comment: string | null;
 }
 
+/** A stored revision; secret values are masked. */
 export interface KeptRevision extends RevisionHead {
   readonly changes: readonly unknown[];
 }

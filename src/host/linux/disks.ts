@@ -16,9 +16,9 @@ export class LinuxDisks implements Disks {
    * Labels by the state of udev's record of their device when they were read: another read could wake a sleeping disk.
    */
   readonly #known = new Map<string, { readonly known: string; readonly label: Promise<Label | undefined> }>();
-  readonly #listed: () => Promise<readonly FoundDisk[]>;
   /** The pools at that time. When a pool comes or goes, the kernel writes labels and udev does not notice. */
   #labelsUnder = '';
+  readonly #listed: () => Promise<readonly FoundDisk[]>;
 
   constructor(options: { runner: Runner; pools: () => Promise<readonly Pool[]> }) {
     this.#runner = options.runner;

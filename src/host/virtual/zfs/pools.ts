@@ -72,7 +72,7 @@ export function virtualPools(store: PoolStore): Pools {
       await store.exportPool(name, (last) => ({ ...last, exported: true, unguarded, datasets: locked(last.datasets) }));
     },
 
-    // What guards a pool is in SharedPools, and the boot of this machine imports none: only whether it is said is kept here.
+    // Two imports of a pool are refused by SharedPools in any case, and the boot of this machine imports none.
     async guardPool(name: string): Promise<void> {
       const pool = store.pool(name);
       if (pool.unguarded === true) store.replace(pool, { ...pool, unguarded: undefined }, outOfSpace(name));
