@@ -176,6 +176,10 @@ test('the certificate is renewed before it ends and when the machine has another
         200,
         `${name}: the machines of a pair have the same certificate`,
       );
+    await api.expect(200, 'PUT', https, { further_names: ['files.example.org'] });
+    for (const name of ['other.local', 'files.example.org'])
+      assert.equal((await get(port, ca, name)).status, 200, name);
+    await assert.rejects(get(port, ca, 'nas.example.org'), /altnames/, 'a request took this name away');
     await later(19 * 365);
     const renewed = await authorityOf(one);
     assert.notEqual(renewed, ca);

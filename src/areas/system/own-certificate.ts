@@ -92,8 +92,11 @@ export function renew(draft: Draft, now: number, sent?: readonly string[]): OwnC
   const [before] = draft.all(ownCertificate);
   const further_names = sent ?? before?.further_names ?? [];
   // Of a pair, each machine adds its names when it first has the pool. The one without it serves with this certificate too.
-  const keepsNames = before !== undefined && sent === undefined && draft.all(clusterSettings).length > 0;
-  const names = [...namesFor(draft, further_names), ...(keepsNames ? describe(before.certificate).san : [])];
+  const isOfPair = before !== undefined && draft.all(clusterSettings).length > 0;
+  const ofBoth = isOfPair
+    ? describe(before.certificate).san.filter((name) => !before.further_names.includes(name))
+    : [];
+  const names = [...namesFor(draft, further_names), ...ofBoth];
   const chain = ownChain(before, [...new Set(names)], now);
   const { authority, authority_key, serial, certificate } = chain;
   const values = { authority, authority_key, serial, certificate, key: chain.key, further_names };
