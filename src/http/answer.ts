@@ -1,6 +1,7 @@
 import { Fault } from '../engine/declare/errors.ts';
 import type { Quirks } from '../engine/declare/resource.ts';
 import { sortedJson } from '../lib/json.ts';
+import type { Rows } from '../lib/rows.ts';
 import { type Problem, problemOfFault } from './problem.ts';
 import type { Operation } from './routes.ts';
 
@@ -36,17 +37,17 @@ const mostAtOnce = 500;
 
 /** The answer to a list request. Long lists are serialized while they are sent. */
 export function jsonList<T>(
-  items: readonly T[],
+  items: Rows<T>,
   present: (item: T) => unknown,
   headers: Readonly<Record<string, string>>,
 ): Answer {
-  if (items.length <= 2 * mostAtOnce) return json(200, items.map(present), headers);
+  if (items.length <= 2 * mostAtOnce) return json(200, Array.from(items, present), headers);
   return { status: 200, type: jsonType, headers, pieces: piecesOf(items, present) };
 }
 
-function* piecesOf<T>(items: readonly T[], present: (item: T) => unknown): Generator<string> {
+function* piecesOf<T>(items: Rows<T>, present: (item: T) => unknown): Generator<string> {
   for (let from = 0; from < items.length; from += mostAtOnce) {
-    const texts = items.slice(from, from + mostAtOnce).map((item) => sortedJson(present(item)));
+    const texts = Array.from(items.slice(from, from + mostAtOnce), (item) => sortedJson(present(item)));
     yield `${from === 0 ? '[' : ','}${texts.join(',')}`;
   }
   yield ']';

@@ -6,6 +6,7 @@ import { isAnswered } from '../engine/declare/record.ts';
 import type { Resource } from '../engine/declare/resource.ts';
 import { integerOf } from '../engine/declare/schema.ts';
 import { memo } from '../lib/memo.ts';
+import type { Rows } from '../lib/rows.ts';
 import { quote } from '../lib/text.ts';
 import { queryOf } from './query.ts';
 
@@ -149,13 +150,15 @@ function wholeNumber(name: string, text: string): number {
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
-export interface Slice<T> {
-  readonly items: readonly T[];
+export interface Slice<L> {
+  readonly items: L;
   /** The `Content-Range` header's value; an empty list at the beginning gives `items 0--1/0`. */
   readonly range: string;
 }
 
-export function slice<T>(items: readonly T[], { offset, limit }: Page): Slice<T> {
+export function slice<T>(items: readonly T[], page: Page): Slice<readonly T[]>;
+export function slice<T>(items: Rows<T>, page: Page): Slice<Rows<T>>;
+export function slice<T>(items: Rows<T>, { offset, limit }: Page): Slice<Rows<T>> {
   const page = items.slice(offset, limit === undefined ? undefined : offset + limit);
   return { items: page, range: `items ${offset}-${offset + page.length - 1}/${items.length}` };
 }

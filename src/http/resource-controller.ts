@@ -413,7 +413,7 @@ export class ResourceController {
     call: Call,
     of: Resource,
     page: Page,
-    items: readonly T[],
+    items: Iterable<T>,
     present: (item: T) => Readonly<Record<string, unknown>>,
   ): Promise<Answer> {
     const open = !readsSecrets(call);
@@ -516,7 +516,7 @@ export class ResourceController {
       const { items, range } = slice(all, page);
       return jsonList(items, (item) => of.present(item, scope), { 'content-range': range });
     }
-    const records = all.map((item) => of.present(item, scope));
+    const records = Array.from(all, (item) => of.present(item, scope));
     const matching = page.filters.reduce(
       (list, { name, value }) => list.filter((record) => String(fieldValue(record, name)) === value),
       records,

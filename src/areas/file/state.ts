@@ -196,7 +196,7 @@ function hostedRecords(kind: HostedKind, world: World): readonly Omit<FileRecord
   const pools = resource.path.includes('{vol}') ? [...world.facts.storage.pools.keys()] : [undefined];
   return pools.flatMap((pool) => {
     const here = scope(pool === undefined ? {} : { vol: pool });
-    return resource.list(here).map((item) => {
+    return Array.from(resource.list(here), (item) => {
       const shown: Values = resource.present(item, here);
       const name = String(shown[resource.key.name] ?? '');
       const whole = pool === undefined ? name : `${pool}/${name}`;

@@ -2,8 +2,6 @@ import type { Problem } from '../../engine/declare/problem.ts';
 import type { View } from '../../engine/declare/resource.ts';
 import { nextRun, scheduleOf, type Timetable } from '../../engine/declare/schedule.ts';
 import type { Facts } from '../../engine/facts/facts.ts';
-import type { SnapshotIndex } from '../../engine/facts/snapshot-index.ts';
-import { memo } from '../../lib/memo.ts';
 import { aboutDisk } from '../storage/disk-problems.ts';
 import { diskNamed } from '../storage/disks.ts';
 import { replicationTask } from '../storage/replication.ts';
@@ -75,12 +73,13 @@ export class LateTasks {
 
   #snapshots(): readonly Problem[] {
     const { view, facts } = this.#parts;
-    const newest = newestByTask(facts().storage.snapshots);
+    const newest = facts().storage.snapshots.newestByTask;
     return view()
       .all(snapshotTask)
       .filter((task) => task.task_enabled && facts().storage.datasets.has(task.task_filesystem))
       .flatMap((task): readonly Problem[] => {
-        const last = newest.get(task.id);
+        const taken = newest.get(task.id);
+        const last = taken === undefined ? undefined : taken * 1000;
         if (!this.#isLate(timetableOf(task), this.#base(task, last), grace.snapshot)) return [];
         const since = last === undefined ? 'never' : `since ${new Date(last).toISOString()} not`;
         const message = `The task ${task.id} has ${since} taken a snapshot of ${task.task_filesystem}, although two were due. GET /api/holdfast/v1/jobs?subject=storage/task/${task.id} shows its runs.`;
@@ -158,11 +157,3 @@ export class LateTasks {
       );
   }
 }
-
-/** When each task took its newest snapshot, in milliseconds since 1970. */
-const newestByTask = memo((snapshots: SnapshotIndex): ReadonlyMap<number, number> => {
-  const newest = new Map<number, number>();
-  for (const { task, created } of snapshots.all)
-    if (task !== undefined) newest.set(task, Math.max(newest.get(task) ?? 0, created * 1000));
-  return newest;
-});

@@ -20,9 +20,8 @@ export async function putDatasetAway({ name, kind }: Dataset, operations: Operat
 
 /** A hold would keep it from being destroyed at the end. The message is that of ZFS for a DELETE. */
 async function refuseHeld(name: string, operations: Operations): Promise<void> {
-  const snapshots = operations.world.facts.storage.snapshots.all.flatMap((one) =>
-    isWithin(one.dataset, name) ? one.id : [],
-  );
+  const within = operations.world.facts.storage.snapshots.among((dataset) => isWithin(dataset, name));
+  const snapshots = Array.from(within, ({ id }) => id);
   const holds = await operations.ask(`look at what holds ${name}`, ({ zfs }) => zfs.holds(snapshots));
   const [first] = holds;
   if (first === undefined) return;

@@ -81,7 +81,7 @@ function holdersOf(
   const places = all
     .filter(({ name }) => within(name))
     .flatMap(({ name, kind, mountpoint }) => (kind === 'volume' ? `/dev/zvol/${name}` : (mountpoint ?? [])));
-  const snapshots = facts.storage.snapshots.all.flatMap((one) => (within(one.dataset) ? one.id : []));
+  const snapshots = Array.from(facts.storage.snapshots.among(within), ({ id }) => id);
   return operations.ask(`look at what uses ${dataset}`, async (host) => {
     const used = await Promise.all(
       occupants.map(async (occupant) => {

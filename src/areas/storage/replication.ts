@@ -292,9 +292,8 @@ function statusOf(job: Job | undefined): string {
 /** A run, if the time window is open and something has changed since the last successful run. */
 function replicateNew(record: ReplicationTask, { at, zone, facts, runs }: Due): Task | undefined {
   if (!isWithinWindow(record, at, zone)) return undefined;
-  const snapshots = facts.storage.snapshots.all.filter(
-    ({ dataset, name }) => isPeriodic(name) && isCopied(record, dataset),
-  );
+  const copied = facts.storage.snapshots.among((dataset) => isCopied(record, dataset));
+  const snapshots = [...copied].filter(({ name }) => isPeriodic(name));
   if (snapshots.length === 0) return undefined;
   const seen = hash('sha256', JSON.stringify([record, snapshots.map(({ id, created }) => [id, created])]));
   const last = runs.last(subjectOf(record));

@@ -187,7 +187,7 @@ function takeSnapshot(record: SnapshotTask, { at, zone }: Due): Task {
  * property and has a name with a retention. Snapshots of users and of other tasks are never destroyed here.
  */
 function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefined {
-  const expired = expiredOf(record, facts.storage.snapshots.all, at);
+  const expired = expiredOf(record, facts.storage.snapshots.takenBy(record.id), at);
   if (expired.length === 0) return undefined;
   return {
     title: `delete expired snapshots of ${record.task_filesystem}`,
@@ -203,15 +203,10 @@ function deleteExpired(record: SnapshotTask, { at, facts }: Due): Task | undefin
   };
 }
 
-export function expiredOf(
-  task: SnapshotTask,
-  snapshots: readonly KnownSnapshot[],
-  at: number,
-): readonly KnownSnapshot[] {
-  return snapshots.filter((snapshot) => {
+export function expiredOf(task: SnapshotTask, taken: Iterable<KnownSnapshot>, at: number): readonly KnownSnapshot[] {
+  return [...taken].filter((snapshot) => {
     const lifetime = lifetimeOf(snapshot.name);
     return (
-      snapshot.task === task.id &&
       !snapshot.deferred &&
       covers(task, snapshot.dataset) &&
       lifetime !== undefined &&

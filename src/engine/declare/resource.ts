@@ -1,5 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { JsonObject } from '../../lib/json.ts';
+import type { Rows } from '../../lib/rows.ts';
 import type { Facts, Topic } from '../facts/facts.ts';
 import type { PasswordHashes } from '../passwords.ts';
 import type { IssueList, Issues } from './errors.ts';
@@ -412,7 +413,7 @@ export interface Hosted<F extends Fields = Fields, Item = unknown, R extends Fie
   readonly removal: R | undefined;
   /** What is wrong with what it stands for on the machine. */
   problems?(situation: Situation): readonly Problem[];
-  list(scope: Scope): readonly Item[];
+  list(scope: Scope): Rows<Item>;
   find(scope: Scope, key: string): Item | undefined;
   /** Finds the record for a DELETE, if that can remove records that `find` does not return. */
   findToRemove?(scope: Scope, key: string): Item | undefined;

@@ -1,4 +1,6 @@
 import type { Dataset, Snapshot } from '../../host/ports/zfs.ts';
+import type { Rows } from '../../lib/rows.ts';
+import { appended, noSnapshots, positionIn, type SnapshotColumns, snapshotAt } from './snapshot-columns.ts';
 
 /** A snapshot with properties that depend on the other snapshots. */
 export interface KnownSnapshot extends Snapshot {
@@ -11,56 +13,77 @@ export interface KnownSnapshot extends Snapshot {
 
 /** The snapshots of one dataset, the oldest first, and the stamp of the dataset when they were listed. */
 interface Part {
+  readonly dataset: string;
+  readonly kind: Dataset['kind'];
   readonly stamp: string;
-  readonly byName: ReadonlyMap<string, KnownSnapshot>;
-  readonly newest: KnownSnapshot | undefined;
+  readonly columns: SnapshotColumns;
 }
 
 /**
  * All snapshots as they were last listed. A machine can have a hundred thousand of them, so only the snapshots of
- * datasets whose stamp changed are listed again, and a page of a list is a slice of `all`.
+ * datasets whose stamp changed are listed again. They are kept in columns, and a snapshot is made when it is asked for:
+ * an object for each takes five times the memory, and the garbage collector visits it again and again.
  */
 export class SnapshotIndex {
   static readonly empty = new SnapshotIndex(new Map());
 
   readonly #parts: ReadonlyMap<string, Part>;
-  #all: readonly KnownSnapshot[] | undefined;
+  #all: Rows<KnownSnapshot> | undefined;
+  #newestByTask: ReadonlyMap<number, number> | undefined;
 
   private constructor(parts: ReadonlyMap<string, Part>) {
     this.#parts = parts;
   }
 
   /** Grouped by dataset, the oldest of each dataset first. */
-  get all(): readonly KnownSnapshot[] {
-    this.#all ??= Object.freeze([...this.#parts.values()].flatMap(({ byName }) => [...byName.values()]));
+  get all(): Rows<KnownSnapshot> {
+    this.#all ??= new AllSnapshots([...this.#parts.values()]);
     return this.#all;
   }
 
   find(id: string): KnownSnapshot | undefined {
     const at = id.indexOf('@');
-    return at < 0 ? undefined : this.#parts.get(id.slice(0, at))?.byName.get(id.slice(at + 1));
+    const part = at < 0 ? undefined : this.#parts.get(id.slice(0, at));
+    if (part === undefined) return undefined;
+    const position = positionIn(part.columns, id.slice(at + 1));
+    return position === undefined ? undefined : known(part, position);
   }
 
   /** The snapshots of one dataset, the oldest first. */
   of(dataset: string): readonly KnownSnapshot[] {
-    return [...(this.#parts.get(dataset)?.byName.values() ?? [])];
+    const part = this.#parts.get(dataset);
+    return part === undefined ? [] : [...snapshotsOf(part)];
+  }
+
+  /** Those of the datasets that are wanted. */
+  *among(isWanted: (dataset: string) => boolean): Iterable<KnownSnapshot> {
+    for (const part of this.#parts.values()) if (isWanted(part.dataset)) yield* snapshotsOf(part);
+  }
+
+  /** Those that this periodic task took. */
+  *takenBy(task: number): Iterable<KnownSnapshot> {
+    for (const part of this.#parts.values())
+      for (let at = 0; at < part.columns.count; at += 1) if (part.columns.tasks[at] === task) yield known(part, at);
+  }
+
+  /** When each periodic task took its newest snapshot, in seconds since 1970. */
+  get newestByTask(): ReadonlyMap<number, number> {
+    this.#newestByTask ??= newestByTask(this.#parts.values());
+    return this.#newestByTask;
   }
 
   /** How many snapshots a dataset has, and the newest of them. */
   summaryOf(dataset: string): { readonly count: number; readonly newest: KnownSnapshot | undefined } {
-    const { byName, newest } = this.#parts.get(dataset) ?? unlisted;
-    return { count: byName.size, newest };
+    const part = this.#parts.get(dataset);
+    const count = part?.columns.count ?? 0;
+    return { count, newest: part === undefined || count === 0 ? undefined : known(part, count - 1) };
   }
 
   /** The index as it will be with a new snapshot of a dataset, which stays stale for the next look. */
   withNew({ dataset, name }: Pick<Snapshot, 'dataset' | 'name'>, kind: Dataset['kind']): SnapshotIndex {
-    const { byName } = this.#parts.get(dataset) ?? unlisted;
     const taken = { dataset, name, used: 0, referenced: 0, created: 0, deferred: false };
-    const newest = Object.freeze({ ...taken, id: `${dataset}@${name}`, kind, newest: true });
-    const earlier = [...byName].map(
-      ([id, one]) => [id, one.newest ? Object.freeze({ ...one, newest: false }) : one] as const,
-    );
-    const part = { stamp: unlisted.stamp, byName: new Map([...earlier, [name, newest] as const]), newest };
+    const before = this.#parts.get(dataset)?.columns ?? noSnapshots;
+    const part = { dataset, kind, stamp: unlisted, columns: appended(before, [taken]) };
     return new SnapshotIndex(new Map([...this.#parts, [dataset, part]]));
   }
 
@@ -84,10 +107,12 @@ export class SnapshotIndex {
     )
       return this;
     const found = Map.groupBy(listing.snapshots, ({ dataset }) => dataset);
-    const parts = [...datasets.values()].map((dataset): [string, Part] => {
-      const { name } = dataset;
-      return [name, fresh.has(name) ? partOf(dataset, found.get(name) ?? []) : (this.#parts.get(name) ?? unlisted)];
-    });
+    const parts = [...datasets.values()].map(({ name, kind, snapshotStamp }): [string, Part] => [
+      name,
+      fresh.has(name)
+        ? { dataset: name, kind, stamp: snapshotStamp, columns: appended(noSnapshots, found.get(name) ?? []) }
+        : (this.#parts.get(name) ?? { dataset: name, kind, stamp: unlisted, columns: noSnapshots }),
+    ]);
     return new SnapshotIndex(new Map(parts));
   }
 }
@@ -99,17 +124,55 @@ export interface Listing {
 }
 
 /** No dataset has this stamp. */
-const unlisted: Part = { stamp: '', byName: new Map(), newest: undefined };
+const unlisted = '';
 
-function partOf({ kind, snapshotStamp }: Dataset, snapshots: readonly Snapshot[]): Part {
-  const last = snapshots.at(-1);
-  const byName = new Map(snapshots.map((one) => [one.name, known(one, kind, one === last)]));
-  return { stamp: snapshotStamp, byName, newest: last && byName.get(last.name) };
-}
-
-/** Field by field, because a spread takes several times as long, and a start makes a hundred thousand of them. */
-function known(one: Snapshot, kind: Dataset['kind'], newest: boolean): KnownSnapshot {
-  const { dataset, name, used, referenced, created, deferred, task } = one;
+/** Field by field, because a spread takes several times as long, and a list has a hundred thousand of them. */
+function known({ dataset, kind, columns }: Part, at: number): KnownSnapshot {
+  const { name, used, referenced, created, deferred, task } = snapshotAt(columns, at);
+  const newest = at === columns.count - 1;
   const all = { dataset, name, used, referenced, created, deferred, id: `${dataset}@${name}`, kind, newest };
   return Object.freeze(task === undefined ? all : { ...all, task });
+}
+
+/** Of one dataset, from one position to another. */
+function* snapshotsOf(part: Part, from = 0, to = part.columns.count): Iterable<KnownSnapshot> {
+  for (let at = from; at < to; at += 1) yield known(part, at);
+}
+
+function newestByTask(parts: Iterable<Part>): ReadonlyMap<number, number> {
+  const newest = new Map<number, number>();
+  for (const { columns } of parts)
+    for (const [at, task] of columns.tasks.entries())
+      if (!Number.isNaN(task)) newest.set(task, Math.max(newest.get(task) ?? 0, columns.created[at] ?? 0));
+  return newest;
+}
+
+/** The snapshots of several datasets from one position to another, which are made as they are read. */
+class AllSnapshots implements Rows<KnownSnapshot> {
+  readonly length: number;
+  readonly #parts: readonly Part[];
+  readonly #from: number;
+
+  constructor(parts: readonly Part[], from = 0, to = Number.POSITIVE_INFINITY) {
+    const count = parts.reduce((sum, { columns }) => sum + columns.count, 0);
+    this.#parts = parts;
+    this.#from = Math.min(from, count);
+    this.length = Math.max(0, Math.min(to, count) - this.#from);
+  }
+
+  slice(from = 0, to = this.length): Rows<KnownSnapshot> {
+    return new AllSnapshots(this.#parts, this.#from + from, this.#from + Math.min(to, this.length));
+  }
+
+  *[Symbol.iterator](): Iterator<KnownSnapshot> {
+    let [first, rest] = [this.#from, this.length];
+    for (const part of this.#parts) {
+      const { count } = part.columns;
+      const taken = Math.min(Math.max(0, count - first), rest);
+      if (taken > 0) yield* snapshotsOf(part, first, first + taken);
+      first = Math.max(0, first - count);
+      rest -= taken;
+      if (rest === 0) return;
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
 import { type Dataset, emptyFigures, type Snapshot } from '../../../src/host/ports/zfs.ts';
 
@@ -48,7 +49,7 @@ test('only the snapshots of datasets with a changed stamp are listed again', asy
   const index = await look(SnapshotIndex.empty, [dataset('a', 'x'), dataset('b', 'x')], first.list);
   assert.deepEqual(first.asked, [['a', 'b']]);
   assert.deepEqual(
-    index.all.map(({ id, newest }) => [id, newest]),
+    [...index.all].map(({ id, newest }) => [id, newest]),
     [
       ['a@1', true],
       ['b@1', false],
@@ -60,10 +61,10 @@ test('only the snapshots of datasets with a changed stamp are listed again', asy
   const renewed = await look(index, [dataset('a', 'y'), dataset('b', 'x')], second.list);
   assert.deepEqual(second.asked, [['a']]);
   assert.deepEqual(
-    renewed.all.map(({ id }) => id),
+    [...renewed.all].map(({ id }) => id),
     ['a@1', 'a@3', 'b@1', 'b@2'],
   );
-  assert.equal(renewed.find('b@2'), index.find('b@2'));
+  assert.deepEqual(renewed.find('b@2'), index.find('b@2'));
 });
 
 test('without changes nothing is listed and the index is the same object', async () => {
@@ -80,7 +81,7 @@ test('the snapshots of a removed dataset are removed', async () => {
   assert.equal(after.find('a@1'), undefined);
   assert.deepEqual(after.of('a'), []);
   assert.deepEqual(
-    after.all.map(({ id }) => id),
+    [...after.all].map(({ id }) => id),
     ['b@1'],
   );
 });
@@ -101,8 +102,97 @@ test('a dataset that became stale between the listing and the index is listed by
     snapshots: [],
   });
   assert.deepEqual(
-    renewed.all.map(({ id }) => id),
+    [...renewed.all].map(({ id }) => id),
     ['a@1'],
   );
   assert.deepEqual(renewed.stale([dataset('a', 'y')]), ['a']);
+});
+
+const nameOf = fc.stringMatching(/^[-a-zA-Z0-9_.: ]{1,20}$/);
+const someSnapshots = fc.uniqueArray(
+  fc.record(
+    {
+      dataset: fc.constantFrom('a', 'a/b', 'c'),
+      name: nameOf,
+      used: fc.maxSafeNat(),
+      referenced: fc.maxSafeNat(),
+      created: fc.nat(),
+      deferred: fc.boolean(),
+      task: fc.nat({ max: 3 }),
+    },
+    { requiredKeys: ['dataset', 'name', 'used', 'referenced', 'created', 'deferred'] },
+  ),
+  { selector: ({ dataset, name }) => `${dataset}@${name}`, maxLength: 30 },
+);
+
+test('snapshots in columns are what a plain list of them is, in every question', async () => {
+  const names = ['a', 'a/b', 'c'];
+  await fc.assert(
+    fc.asyncProperty(
+      someSnapshots,
+      fc.nat({ max: 31 }),
+      fc.nat({ max: 31 }),
+      nameOf,
+      async (all, from, size, other) => {
+        const found = names.flatMap((of) => all.filter((one) => one.dataset === of));
+        const index = await look(
+          SnapshotIndex.empty,
+          [...names].map((name) => dataset(name, 'x')),
+          async () => found,
+        );
+        const of = (name: string) => found.filter((one) => one.dataset === name);
+        const plain = found.map((one) => ({
+          ...one,
+          id: `${one.dataset}@${one.name}`,
+          kind: 'filesystem' as const,
+          newest: of(one.dataset).at(-1) === one,
+        }));
+        assert.deepEqual([...index.all], plain);
+        assert.equal(index.all.length, plain.length);
+        const part = index.all.slice(from, from + size);
+        assert.deepEqual(
+          [[...part], part.length],
+          [plain.slice(from, from + size), plain.slice(from, from + size).length],
+        );
+        assert.deepEqual([...part.slice(1, 3)], plain.slice(from, from + size).slice(1, 3));
+        for (const one of plain) assert.deepEqual(index.find(one.id), one);
+        const unknown = `a@${other}`;
+        assert.deepEqual(
+          index.find(unknown),
+          plain.find(({ id }) => id === unknown),
+        );
+        for (const name of names) {
+          const here = plain.filter((one) => one.dataset === name);
+          assert.deepEqual(index.of(name), here);
+          assert.deepEqual(index.summaryOf(name), { count: here.length, newest: here.at(-1) });
+        }
+        assert.deepEqual(
+          [...index.among((name) => name !== 'a')],
+          plain.filter((one) => one.dataset !== 'a'),
+        );
+        for (const task of [0, 1, 2, 3]) {
+          const taken = plain.filter((one) => one.task === task);
+          assert.deepEqual([...index.takenBy(task)], taken);
+          const last = taken.length === 0 ? undefined : Math.max(...taken.map(({ created }) => created));
+          assert.equal(index.newestByTask.get(task), last);
+        }
+      },
+    ),
+  );
+});
+
+test('a snapshot that is being taken is the newest of its dataset, which is listed again', async () => {
+  const { list } = machine('a@1');
+  const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
+  const after = index.withNew({ dataset: 'a', name: '2' }, 'filesystem').withNew({ dataset: 'b', name: '1' }, 'volume');
+  assert.deepEqual(
+    Array.from(after.all, ({ id, newest, kind }) => [id, newest, kind]),
+    [
+      ['a@1', false, 'filesystem'],
+      ['a@2', true, 'filesystem'],
+      ['b@1', true, 'volume'],
+    ],
+  );
+  assert.deepEqual(after.stale([dataset('a', 'x'), dataset('b', 'x')]), ['a', 'b']);
+  assert.equal(index.find('a@2'), undefined);
 });

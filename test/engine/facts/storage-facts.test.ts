@@ -57,7 +57,7 @@ async function machineWithPool(
 }
 
 const namesIn = (looks: StorageLooks) => [...looks.storage.datasets.keys()];
-const snapshotsIn = (looks: StorageLooks) => looks.storage.snapshots.all.map(({ id }) => id);
+const snapshotsIn = (looks: StorageLooks) => Array.from(looks.storage.snapshots.all, ({ id }) => id);
 
 test('a look at a dataset lists only the dataset and its parents', async (t) => {
   const { zfs, looks, listed } = await machineWithPool(t);
