@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseSize } from '../../../src/lib/size.ts';
 import { addressOn, plugInto, run } from './network.ts';
+import { balance, coreFor, onCore, processesOf } from './one-core.ts';
 import { type PcDisk, pcWords } from './pc.ts';
 import { built, macOf, type Place } from './place.ts';
 
@@ -75,6 +76,8 @@ export class Machine implements AsyncDisposable {
   readonly #folder: string;
   readonly #words: readonly [string, ...string[]];
   readonly #token: string;
+  /** Among those that stay on one core. */
+  readonly #number: number | undefined;
   /** Seconds for it to start. */
   readonly #patience: number;
   #process: ChildProcess | undefined;
@@ -85,6 +88,7 @@ export class Machine implements AsyncDisposable {
     folder: string;
     words: readonly [string, ...string[]];
     token: string;
+    number: number | undefined;
     patience: number;
   }) {
     this.name = parts.name;
@@ -93,6 +97,7 @@ export class Machine implements AsyncDisposable {
     this.#folder = parts.folder;
     this.#words = parts.words;
     this.#token = parts.token;
+    this.#number = parts.number;
     this.#patience = parts.patience;
   }
 
@@ -161,6 +166,7 @@ export class Machine implements AsyncDisposable {
       folder,
       words,
       token,
+      number: options.pc === undefined ? number : undefined,
       // Ten times what they need on quiet cores.
       patience: options.pc === undefined ? 180 : 600,
     });
@@ -170,9 +176,10 @@ export class Machine implements AsyncDisposable {
 
   /** Starts it with its disks; resolves when its agent answers. */
   async boot(): Promise<void> {
+    const core = this.#number === undefined ? undefined : await coreFor(this.#number);
     const console = openSync(join(this.#folder, 'console'), 'a');
-    const [program, ...words] = this.#words;
-    this.#process = spawn(program, words, {
+    const [program, ...words] = core === undefined ? this.#words : onCore(core, this.#words);
+    const kernel = spawn(program, words, {
       // Its memory is a file, which must not be on a disk.
       env: {
         LAB_KERNEL: join(built, 'linux'),
@@ -184,6 +191,8 @@ export class Machine implements AsyncDisposable {
       detached: true,
     });
     closeSync(console);
+    this.#process = kernel;
+    if (core !== undefined) balance(kernel, core);
     await this.#answers(undefined);
   }
 
@@ -237,7 +246,7 @@ export class Machine implements AsyncDisposable {
     process.kill(-child.pid, 'SIGKILL');
     await ended;
     // Its other processes have its disks open, and the next start needs the locks on them.
-    while (await isGroupAlive(child.pid)) await pause(20);
+    while ((await processesOf(child.pid)).length > 0) await pause(20);
   }
 
   /** Sends a command about the hardware to the emulator, such as `device_del disk2`, and returns its output. */
@@ -286,17 +295,6 @@ export class Machine implements AsyncDisposable {
     }
     throw new Error(`${this.name} did not answer in ${this.#patience} s:\n${await this.console()}`);
   }
-}
-
-/** Whether a process of the group still runs. Those that have ended may wait for a parent that never asks for them. */
-async function isGroupAlive(group: number): Promise<boolean> {
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
-    const [state, , its] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (Number(its) === group && state !== 'Z' && state !== 'X') return true;
-  }
-  return false;
 }
 
 /** The files of the layers over the image, the lowest first. */
