@@ -16,8 +16,11 @@ export function absenceProblems({ view, facts: { storage, importable } }: World)
     .filter(({ vol_name }) => !storage.pools.has(vol_name))
     .map(({ vol_name }) => ({ absence: { of: 'volume', name: vol_name, state: 'missing' } as const, occupants: [] }));
   const occupied = view.occupants({ path: volumesFolder }).flatMap((occupant) => {
-    const absence = occupant.locations.map((place) => absenceOf(place, storage)).find((found) => found !== undefined);
-    return absence === undefined ? [] : [{ absence, occupants: [occupant] }];
+    for (const place of occupant.locations) {
+      const absence = absenceOf(place, storage);
+      if (absence !== undefined) return [{ absence, occupants: [occupant] }];
+    }
+    return [];
   });
   const causes = Map.groupBy([...missing, ...occupied], ({ absence }) => Object.values(absence).join(' '));
   return [...causes.values()].flatMap((same) => {

@@ -12,8 +12,14 @@ import type { Occupant, RecordOf, Resource, View } from '../declare/resource.ts'
 export function occupantsOf(view: View, resources: readonly Kept[], of: Location): readonly Occupant[] {
   return resources.filter(namesPlaces).flatMap((resource) =>
     (resource.kind === 'collection' ? view.all(resource) : [view.only(resource)]).flatMap((record) => {
-      const locations = locationsOf(resource, record, view).filter((location) => isIn(location, of));
-      return locations.length === 0 ? [] : [{ resource, record, locations }];
+      const occupant = occupantInFields(record, resource);
+      const further = resource.locate?.(record, view) ?? [];
+      const all = further.length === 0 ? occupant.locations : [...occupant.locations, ...further];
+      const locations = all.every((location) => isIn(location, of))
+        ? all
+        : all.filter((location) => isIn(location, of));
+      if (locations.length === 0) return [];
+      return locations === occupant.locations ? occupant : { ...occupant, locations };
     }),
   );
 }
@@ -21,18 +27,21 @@ export function occupantsOf(view: View, resources: readonly Kept[], of: Location
 /** All places on volumes that a record names. */
 export function locationsOf(resource: Kept, record: RecordOf<Fields>, view: View): readonly Location[] {
   const further = resource.locate?.(record, view) ?? [];
-  return further.length === 0
-    ? locationsInFields(record, resource)
-    : [...locationsInFields(record, resource), ...further];
+  const { locations } = occupantInFields(record, resource);
+  return further.length === 0 ? locations : [...locations, ...further];
 }
 
-/** Cached, because there can be thousands of records, and a record never changes. */
-const locationsInFields = memo((record: RecordOf<Fields>, { fields }: Kept): readonly Location[] => {
+/**
+ * The record with the places that its fields name. Cached, because a record never changes, and all of thousands are asked
+ * for after each change.
+ */
+const occupantInFields = memo((record: RecordOf<Fields>, resource: Kept): Occupant => {
   const values: Readonly<Record<string, unknown>> = record;
-  return Object.entries(fields).flatMap(([name, field]) => {
+  const locations = Object.entries(resource.fields).flatMap(([name, field]) => {
     const value = field.locate !== undefined && isKept(field) ? (values[name] ?? null) : null;
     return value === null ? [] : (field.locate?.(value) ?? []);
   });
+  return { resource, record, locations };
 });
 
 function namesPlaces(resource: Kept): boolean {
