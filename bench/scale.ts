@@ -1,5 +1,5 @@
 /**
- * `npm run scale [-- --part 0.1] [-- --memory 2048] [-- --minutes 20]`: what cannot be built, on the virtual host: 2,000
+ * `npm run scale [-- --part 0.1] [-- --memory 1024] [-- --minutes 20]`: what cannot be built, on the virtual host: 2,000
  * disks, 1,000,000 snapshots, 100,000 shares and 500 clients, beside a tenth of each. It says what grows faster than its
  * cause: reads of one object and changes of one should cost the same at both sizes, a start and the memory ten times as
  * much. The daemon gets at most so many MB of heap, and the whole run ends after so many minutes.
@@ -19,7 +19,7 @@ import { withSnapshots } from './snapshot-state.ts';
 const { values: options } = parseArgs({
   options: {
     part: { type: 'string', default: '1' },
-    memory: { type: 'string', default: '2048' },
+    memory: { type: 'string', default: '1024' },
     minutes: { type: 'string', default: '20' },
     daemon: { type: 'string' },
   },
