@@ -4,6 +4,9 @@ import { isJournal, withPriorities } from './journal.ts';
 import { plainLines } from './plain-lines.ts';
 import type { Settings } from './settings.ts';
 
+/** Milliseconds that the end of the process waits for an output that takes no more lines. */
+const longestWrite = 2000;
+
 /** The log of the daemon, and what it needs to end with a message. */
 export interface DaemonLog {
   readonly log: pino.Logger;
@@ -45,7 +48,13 @@ export function openLog(level: string, format: Settings['logFormat'] = 'auto'): 
     },
     end(status) {
       isExplained = true;
-      destination.flush(() => process.exit(status));
+      const exit = () => process.exit(status);
+      destination.once('drain', exit);
+      destination.once('error', exit);
+      setTimeout(exit, longestWrite);
+      // `flush` does not wait for the lines that are being written now, and those after them would come first. Nothing is
+      // added, and `drain` follows when all is written.
+      destination.write('');
     },
   };
 }

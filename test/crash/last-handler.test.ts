@@ -78,3 +78,31 @@ test('a signal during the start ends it with a line in the log, and a reload wai
     ['started', 'reloading', 'reloaded'],
   );
 });
+
+test('the last lines of the log are all written, in their order', async () => {
+  const texts = Array.from({ length: 20 }, (_, index) => `line${index}`);
+  for (let turn = 0; turn < 5; turn += 1) {
+    const { code, stdout } = await ended(`
+      setTimeout(() => {
+        for (const text of ${JSON.stringify(texts)}) output.log.info(text);
+        output.end(3);
+      }, 20);`);
+    assert.equal(code, 3);
+    assert.deepEqual(
+      [...stdout.matchAll(/"msg":"(\w+)"/g)].map(([, message]) => message),
+      texts,
+    );
+  }
+});
+
+test('a log whose reader is gone does not keep the daemon from ending', async () => {
+  const { stdout } = await promisify(execFile)('bash', [
+    '-c',
+    `set -o pipefail; "$0" --input-type=module-typescript -e "$1" | true; echo "status \${PIPESTATUS[0]}"`,
+    process.execPath,
+    `import { openLog } from ${script('daemon-log')};
+     const output = openLog('info');
+     setTimeout(() => { output.log.info('nobody reads this'); output.end(4); }, 200);`,
+  ]);
+  assert.equal(stdout, 'status 4\n');
+});
