@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Machine } from '../support/lab/machine.ts';
+import { eventually } from '../support/lab/nas.ts';
 
 test('the machine has systemd, kernel ZFS and empty disks', async () => {
   await using machine = await Machine.start();
@@ -27,6 +28,19 @@ test('a pool can be imported again after a reboot', async () => {
   await machine.run('zpool create tank /dev/ubdc');
   await machine.reboot();
   assert.match(await machine.run('udevadm settle; zpool import -d /dev'), /pool: tank/);
+});
+
+test('all processes of a machine are on one core, also after a reboot', async () => {
+  await using machine = await Machine.start({ disks: 0 });
+  const onOne = async () => {
+    const [cores = '', ...others] = await machine.cores();
+    assert.match(cores, /^\d+$/);
+    // Some of its processes may be on the way to another core.
+    if (others.length > 0) throw new Error(`on ${[cores, ...others].join(' and ')}`);
+  };
+  await eventually(20, onOne);
+  await machine.reboot();
+  await eventually(20, onOne);
 });
 
 test('two machines on two networks reach each other on both', async () => {

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseSize } from '../../../src/lib/size.ts';
 import { addressOn, plugInto, run } from './network.ts';
-import { balance, coreFor, onCore, processesOf } from './one-core.ts';
+import { balance, coreFor, coresOf, onCore, processesOf } from './one-core.ts';
 import { type PcDisk, pcWords } from './pc.ts';
 import { built, macOf, type Place } from './place.ts';
 
@@ -225,6 +225,12 @@ export class Machine implements AsyncDisposable {
         else resolve({ status: Number(end[1]), output: text.slice(0, end.index) });
       });
     });
+  }
+
+  /** The cores on which its kernel and its processes may run. */
+  async cores(): Promise<ReadonlySet<string>> {
+    const processes = await processesOf(this.#process?.pid ?? 0);
+    return new Set((await Promise.all(processes.map(coresOf))).filter((cores) => cores !== ''));
   }
 
   reboot(): Promise<void> {

@@ -78,6 +78,12 @@ export async function processesOf(group: number): Promise<readonly number[]> {
   });
 }
 
+/** The cores on which a process may run, such as `0-3,8`; empty when it has ended. */
+export async function coresOf(process: number | 'self'): Promise<string> {
+  const status = await readFile(`/proc/${process}/status`, 'utf8').catch(() => '');
+  return /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '';
+}
+
 /** Milliseconds for which the process was ready to run and did not. */
 async function waitOf(process: number): Promise<number> {
   const [, nanoseconds] = (await readFile(`/proc/${process}/schedstat`, 'utf8')).split(' ');
@@ -85,8 +91,8 @@ async function waitOf(process: number): Promise<number> {
 }
 
 async function times(): Promise<Times> {
-  const [stat, status] = await Promise.all([readFile('/proc/stat', 'utf8'), readFile('/proc/self/status', 'utf8')]);
-  const allowed = rangesOf(/^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '');
+  const [stat, own] = await Promise.all([readFile('/proc/stat', 'utf8'), coresOf('self')]);
+  const allowed = rangesOf(own);
   return new Map(
     [...stat.matchAll(/^cpu(\d+) (.+)$/gm)].flatMap(([, core, rest = '']) => {
       // `guest` and what follows are counted in `user` already.
