@@ -12,13 +12,12 @@ import type { Occupant, RecordOf, Resource, View } from '../declare/resource.ts'
 export function occupantsOf(view: View, resources: readonly Kept[], of: Location): readonly Occupant[] {
   return resources.filter(namesPlaces).flatMap((resource) =>
     (resource.kind === 'collection' ? view.all(resource) : [view.only(resource)]).flatMap((record) => {
-      const occupant = occupantInFields(record, resource);
-      const further = resource.locate?.(record, view) ?? [];
-      const all = further.length === 0 ? occupant.locations : [...occupant.locations, ...further];
+      const all = locationsOf(resource, record, view);
       const locations = all.every((location) => isIn(location, of))
         ? all
         : all.filter((location) => isIn(location, of));
       if (locations.length === 0) return [];
+      const occupant = occupantInFields(record, resource);
       return locations === occupant.locations ? occupant : { ...occupant, locations };
     }),
   );
