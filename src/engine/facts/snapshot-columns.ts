@@ -56,26 +56,16 @@ export const noSnapshots: SnapshotColumns = {
   ...{ deferred: new Uint8Array(), tasks: new Float64Array() },
 };
 
-/** All but the name of its dataset. */
-export function snapshotAt(columns: SnapshotColumns, at: number): Omit<Snapshot, 'dataset'> {
-  const { names, starts, used, referenced, created, deferred, tasks } = columns;
+export function nameAt({ names, starts }: SnapshotColumns, at: number): string {
   const start = starts[at] ?? 0;
-  const task = tasks[at] ?? Number.NaN;
-  const all = {
-    name: names.slice(start, names.indexOf('\n', start)),
-    used: used[at] ?? 0,
-    referenced: referenced[at] ?? 0,
-    created: created[at] ?? 0,
-    deferred: deferred[at] === 1,
-  };
-  return Number.isNaN(task) ? all : { ...all, task };
+  return names.slice(start, names.indexOf('\n', start));
 }
 
 /** The position of the snapshot with this name. */
 export function positionIn({ names, starts }: SnapshotColumns, name: string): number | undefined {
-  if (name.includes('\n')) return undefined;
+  if (name === '' || name.includes('\n')) return undefined;
   const found = names.indexOf(`\n${name}\n`);
-  if (found < 0 || name === '') return undefined;
+  if (found < 0) return undefined;
   let [low, high] = [0, starts.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;

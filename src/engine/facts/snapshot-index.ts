@@ -1,6 +1,6 @@
 import type { Dataset, Snapshot } from '../../host/ports/zfs.ts';
 import type { Rows } from '../../lib/rows.ts';
-import { appended, noSnapshots, positionIn, type SnapshotColumns, snapshotAt } from './snapshot-columns.ts';
+import { appended, nameAt, noSnapshots, positionIn, type SnapshotColumns } from './snapshot-columns.ts';
 
 /** A snapshot with properties that depend on the other snapshots. */
 export interface KnownSnapshot extends Snapshot {
@@ -128,10 +128,20 @@ const unlisted = '';
 
 /** Field by field, because a spread takes several times as long, and a list has a hundred thousand of them. */
 function known({ dataset, kind, columns }: Part, at: number): KnownSnapshot {
-  const { name, used, referenced, created, deferred, task } = snapshotAt(columns, at);
-  const newest = at === columns.count - 1;
-  const all = { dataset, name, used, referenced, created, deferred, id: `${dataset}@${name}`, kind, newest };
-  return Object.freeze(task === undefined ? all : { ...all, task });
+  const name = nameAt(columns, at);
+  const task = columns.tasks[at] ?? Number.NaN;
+  const all = {
+    dataset,
+    name,
+    id: `${dataset}@${name}`,
+    kind,
+    newest: at === columns.count - 1,
+    used: columns.used[at] ?? 0,
+    referenced: columns.referenced[at] ?? 0,
+    created: columns.created[at] ?? 0,
+    deferred: columns.deferred[at] === 1,
+  };
+  return Object.freeze(Number.isNaN(task) ? all : { ...all, task });
 }
 
 /** Of one dataset, from one position to another. */
