@@ -59,15 +59,30 @@ interface Graph {
   target(edge: number, from: number): number | undefined;
 }
 
-function graphOf({ snapshot: { meta }, nodes, edges, strings }: HeapSnapshot): Graph {
-  const [width, edgeWidth] = [meta.node_fields.length, meta.edge_fields.length];
-  const field = (name: string) => meta.node_fields.indexOf(name);
-  const [typeAt, nameAt, sizeAt, edgesAt] = [field('type'), field('name'), field('self_size'), field('edge_count')];
+/** The objects of a heap snapshot, by their number. */
+export function nodesOf({ snapshot: { meta }, nodes, strings }: HeapSnapshot) {
+  const width = meta.node_fields.length;
+  const field = (name: string) => {
+    const place = meta.node_fields.indexOf(name);
+    return (node: number) => at(nodes, node * width + place);
+  };
+  const [type, name] = [field('type'), field('name')];
+  return {
+    ...{ count: nodes.length / width, width, sizeOf: field('self_size'), edgesOf: field('edge_count') },
+    typeOf: (node: number) => meta.node_types[0][type(node)] ?? '',
+    nameOf: (node: number) => strings[name(node)] ?? '',
+  };
+}
+
+function graphOf(heap: HeapSnapshot): Graph {
+  const { count, width, ...nodes } = nodesOf(heap);
+  const { snapshot, edges, strings } = heap;
+  const { meta } = snapshot;
+  const edgeWidth = meta.edge_fields.length;
   const edgeField = (name: string) => meta.edge_fields.indexOf(name);
   const [edgeTypeAt, edgeNameAt, targetAt] = [edgeField('type'), edgeField('name_or_index'), edgeField('to_node')];
-  const count = nodes.length / width;
   const first = new Uint32Array(count + 1);
-  for (let node = 0; node < count; node += 1) first[node + 1] = at(first, node) + at(nodes, node * width + edgesAt);
+  for (let node = 0; node < count; node += 1) first[node + 1] = at(first, node) + nodes.edgesOf(node);
   const kindOf = (edge: number) => meta.edge_types[0][at(edges, edge * edgeWidth + edgeTypeAt)] ?? '';
   const target = (edge: number, from: number) => {
     const kind = kindOf(edge);
@@ -84,11 +99,10 @@ function graphOf({ snapshot: { meta }, nodes, edges, strings }: HeapSnapshot): G
     return 'several ways';
   };
   return {
-    ...{ count, first, target },
-    sizeOf: (node) => at(nodes, node * width + sizeAt),
+    ...{ count, first, target, sizeOf: nodes.sizeOf },
     nameOf: (node, from) => {
-      const type = meta.node_types[0][at(nodes, node * width + typeAt)] ?? '';
-      const name = (strings[at(nodes, node * width + nameAt)] ?? '').slice(0, 40).replaceAll(/\s+/g, ' ');
+      const type = nodes.typeOf(node);
+      const name = nodes.nameOf(node).slice(0, 40).replaceAll(/\s+/g, ' ');
       return `${wayTo(node, from)} (${type === 'object' ? name : `${type} ${name}`.trim()})`;
     },
   };

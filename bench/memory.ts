@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { bundle, root } from '../scripts/bundle.ts';
 import { isObject } from '../src/lib/json.ts';
-import { type HeapSnapshot, retainersOf } from './heap.ts';
+import { type HeapSnapshot, nodesOf, retainersOf } from './heap.ts';
 import { ask } from './load.ts';
 import { type Daemon, memoryOf, request, startDaemon } from './processes.ts';
 import { makeShares } from './shares.ts';
@@ -102,17 +102,17 @@ async function useFor(daemon: Daemon, minutes: number): Promise<void> {
 }
 
 /** Bytes by the type of a node, and for objects by their class. */
-function kindsOf({ snapshot: { meta }, nodes, strings }: HeapSnapshot): ReadonlyMap<string, number> {
-  const width = meta.node_fields.length;
-  const place = (name: string) => meta.node_fields.indexOf(name);
-  const [typeAt, nameAt, sizeAt] = [place('type'), place('name'), place('self_size')];
+function kindsOf(heap: HeapSnapshot): ReadonlyMap<string, number> {
+  const { count, typeOf, nameOf, sizeOf } = nodesOf(heap);
   const kinds = new Map<string, number>();
-  for (let at = 0; at < nodes.length; at += width) {
-    const type = meta.node_types[0][nodes[at + typeAt] ?? 0] ?? '';
-    const name = strings[nodes[at + nameAt] ?? 0] ?? '';
-    const size = nodes[at + sizeAt] ?? 0;
+  for (let node = 0; node < count; node += 1) {
+    const [type, size] = [typeOf(node), sizeOf(node)];
     const isSource = type === 'string' && size > 20_000;
-    const kind = isSource ? 'sources of the program' : type === 'object' ? `objects: ${name.slice(0, 30)}` : type;
+    const kind = isSource
+      ? 'sources of the program'
+      : type === 'object'
+        ? `objects: ${nameOf(node).slice(0, 30)}`
+        : type;
     kinds.set(kind, (kinds.get(kind) ?? 0) + size);
   }
   return kinds;

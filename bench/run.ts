@@ -124,22 +124,20 @@ async function requestsOf(program: string, state: string, folder: string): Promi
       status: 200,
       request: () => request('PUT', `${cifs}50/`, JSON.stringify({ cifs_comment: `c${count++}` })),
     };
-    const commits: number[] = [];
-    const posts: Spent[] = [];
-    const puts: Spent[] = [];
-    for (let turn = 0; turn <= turns; turn += 1) {
-      commits.push(durableCommits(folder, 0.5, share()));
-      posts.push(await spentOn(daemon, post, 150));
-      puts.push(await spentOn(daemon, put, 150));
-    }
+    const bursts = async () => {
+      const [posts, puts, commits]: [Spent[], Spent[], number[]] = [[], [], []];
+      for (let turn = 0; turn <= turns; turn += 1) {
+        commits.push(durableCommits(folder, 0.5, share()));
+        posts.push(await spentOn(daemon, post, 150));
+        puts.push(await spentOn(daemon, put, 150));
+      }
+      return { posts, puts, commits };
+    };
+    const { posts, puts, commits } = await bursts();
     // V8 has compiled everything for speed after that.
     await spentOn(daemon, put, quick ? 1000 : 5000);
     await spentOn(daemon, post, quick ? 500 : 2000);
-    const warm: { readonly posts: Spent[]; readonly puts: Spent[] } = { posts: [], puts: [] };
-    for (let turn = 0; turn <= turns; turn += 1) {
-      warm.posts.push(await spentOn(daemon, post, 150));
-      warm.puts.push(await spentOn(daemon, put, 150));
-    }
+    const warm = await bursts();
     const each = (runs: readonly Spent[]) => median(runs.slice(1).map(({ each }) => each)) / 1000;
     const perCommit = (runs: readonly Spent[]) =>
       median(runs.slice(1).map(({ perSecond }, index) => perSecond / (commits[index + 1] ?? 1)));
