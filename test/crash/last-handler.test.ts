@@ -102,7 +102,7 @@ test('a log whose reader is gone does not keep the daemon from ending', async ()
     process.execPath,
     `import { openLog } from ${script('daemon-log')};
      const output = openLog('info');
-     setTimeout(() => { output.log.info('nobody reads this'); output.end(4); }, 200);`,
+     setTimeout(() => { output.log.info('a line for a closed pipe'); output.end(4); }, 200);`,
   ]);
   assert.equal(stdout, 'status 4\n');
 });

@@ -1,7 +1,7 @@
 /**
  * A machine has one processor: its kernel and the processes in it take turns. Linux starts the one that is woken on another
  * core when that is idle, which takes longer than most of what it is woken for. On one core, a machine that is alone
- * starts in 3.5 s instead of 5.7, and uses two thirds of the processor time. So each machine stays on one core, and moves
+ * starts in 2.9 s instead of 5.9, and uses two thirds of the processor time. So each machine stays on one core, and moves
  * to another one when it has to wait for its own and the other is idle.
  */
 import { type ChildProcess, execFile } from 'node:child_process';
@@ -43,7 +43,7 @@ export function balance(kernel: ChildProcess, core: number): void {
   const ended = new AbortController();
   kernel.once('exit', () => ended.abort());
   follow(kernel.pid ?? 0, core, ended.signal).catch(() => {
-    // It ended during a look.
+    // It ended during a look, or Linux does not count for how long it waits.
   });
 }
 
