@@ -139,7 +139,7 @@ await put(
     `Depends: ${depends.join(', ')}`,
     `Recommends: ${recommends.join(', ')}`,
     // For iSCSI on machines whose kernel has no targets, and for a pair of machines.
-    'Suggests: tgt, corosync, corosync-qdevice, pacemaker, pacemaker-cli-utils',
+    'Suggests: tgt, corosync, corosync-qdevice, pacemaker, pacemaker-cli-utils, python3',
     'Section: admin',
     'Priority: optional',
     'Description: Management daemon of a network storage appliance',

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { holds, release, take } from '../engine/pair/hold.ts';
+import { holds, release, take, watchAhead } from '../engine/pair/hold.ts';
 import { type Release, readRelease, switchOf } from '../engine/pair/last-switch.ts';
 import { isVoteHost, type OwnPair } from '../engine/pair/pair.ts';
 import { changeVote } from '../engine/pair/vote.ts';
@@ -42,6 +42,7 @@ class MachineOfPair {
   #serving: Serving | undefined;
   #standby: Standby | undefined;
   #watch: PairWatch | undefined;
+  #endWatchAhead = () => {};
   /** Ends when the last command has ended. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -208,6 +209,7 @@ class MachineOfPair {
   }
 
   async #endStandby(): Promise<void> {
+    this.#endWatchAhead();
     await this.#standby?.close();
     await this.#watch?.close();
     this.#standby = undefined;
@@ -223,6 +225,7 @@ class MachineOfPair {
     const watch = new PairWatch({ host: this.#host, pair: this.#pair, version, log, now, seal, looked });
     this.#standby = await openStandby({ settings, pair: this.#pair, host: this.#host, watch, log, now });
     this.#watch = watch;
+    this.#endWatchAhead = watchAhead(this.#host, this.#pair);
     watch.begin({ after });
     signals.started({
       stop: async () => {

@@ -267,6 +267,8 @@ test('with it and a dead fence device a problem says so, nothing is taken over, 
     await at('beta').run('crm_resource --refresh >/dev/null 2>&1');
   });
   assert.ok(powerSwitch.ended.includes('alpha'));
+  // ZFS has watched its disks before it was ended, and does not again.
+  assert.match((await at('beta').run('zpool history tank')).trim(), /import after an early watch of the disks$/);
   // Known when the machine has looked at the cluster for the first time.
   await eventually(60, async () => assert.equal((await shown())['has_quorum'], true));
   assert.deepEqual(await holders(cluster, ['beta']), ['beta']);

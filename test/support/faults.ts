@@ -21,8 +21,15 @@ export interface FaultyHost {
   readonly titles: readonly string[];
 }
 
-/** `watch` and `attach` return at once, `close` ends the host, and `valueOf` is no promise: none of them can fail. */
-const uncounted: ReadonlySet<PropertyKey> = new Set(['watch', 'close', 'attach', 'valueOf']);
+/** What watches and `attach` return at once, `close` ends the host, and `valueOf` is no promise: none of them can fail. */
+const uncounted: ReadonlySet<PropertyKey> = new Set([
+  'watch',
+  'watchDisks',
+  'watchOthers',
+  'close',
+  'attach',
+  'valueOf',
+]);
 
 export function withFaults(host: Host): FaultyHost {
   let titles: string[] = [];

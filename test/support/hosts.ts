@@ -27,8 +27,8 @@ export interface HostUnderTest {
 export interface PairUnderTest {
   readonly hosts: readonly [Host, Host];
   readonly names: readonly [string, string];
-  /** Switches one of them off, or only cuts its cable. */
-  fence(name: string, state: 'offline' | 'unknown'): Promise<void>;
+  /** Switches one of them off, or only cuts its cable, or mends that. */
+  fence(name: string, state: 'offline' | 'unknown' | 'online'): Promise<void>;
 }
 
 /** An Active Directory domain of another machine. */
@@ -118,7 +118,7 @@ export const virtual: HostUnderTest = {
     return {
       hosts,
       names: ['alpha', 'beta'],
-      fence: async (name, state) => hosts[0].lease.see(name, state),
+      fence: async (name, state) => hosts[0].lease.see(name, state === 'online' ? undefined : state),
     };
   },
   async endProgram(service, how, host) {

@@ -3,6 +3,8 @@
  * is taken before the import and released after the export, and stays with this machine when either fails.
  */
 import type { Host } from '../../host/ports/index.ts';
+import type { Lease } from '../../host/ports/lease.ts';
+import type { Zfs } from '../../host/ports/zfs.ts';
 import type { Pair } from './pair.ts';
 
 type Holding = Pick<Host, 'lease' | 'zfs'>;
@@ -35,6 +37,25 @@ export async function take(host: Holding, pair: Pair): Promise<void> {
     await (had ? host.lease.release() : release(host, pair)).catch(() => {});
     throw error;
   }
+}
+
+/**
+ * While another machine is not seen, has ZFS watch the disks of the pool. A take that follows does not wait for that again;
+ * whether it may import the pool is decided by the lease, as ever. Returns a function that stops it.
+ */
+export function watchAhead(
+  { lease, zfs }: { readonly lease: Pick<Lease, 'watchOthers'>; readonly zfs: Pick<Zfs, 'watchDisks'> },
+  { guid }: Pick<Pair, 'guid'>,
+): () => void {
+  let end = () => {};
+  const stop = lease.watchOthers((isMissing) => {
+    end();
+    end = isMissing ? zfs.watchDisks(guid) : () => {};
+  });
+  return () => {
+    stop();
+    end();
+  };
 }
 
 /** Exports the pool and releases the lease. Does nothing on a machine that has neither. */

@@ -12,6 +12,7 @@ import {
   readVoters,
 } from './lease-read.ts';
 import { expectSuccess, type Runner } from './runner.ts';
+import { watchProgram } from './watch.ts';
 
 /** The property of the cluster that names the holder. All nodes have it on their disks. */
 const property = ['crm_attribute', '--type', 'crm_config', '--name', 'holdfast-holder'] as const;
@@ -25,6 +26,10 @@ const aboutName = 'holdfast-about';
 const endedName = 'holdfast-ended';
 /** Seconds that a fence device may take. */
 const fenceSeconds = 120;
+/** Prints the state of the cluster after each change; a program's output into a pipe would otherwise wait for more of it. */
+const membership = ['stdbuf', '--output=L', 'corosync-quorumtool', '-m'] as const;
+/** How many machines of the cluster this one sees, itself too, in that output. */
+const nodesSeen = /^Nodes:\s+(\d+)$/;
 const noCluster = 'this machine is not part of a pair, or its cluster does not run';
 /** The folder in which Pacemaker stores the configuration of the cluster, each time under the same name. */
 const configurationFolder = '/var/lib/pacemaker/cib';
@@ -173,6 +178,14 @@ export class LinuxLease implements Lease {
       // Pacemaker is not installed.
       return () => {};
     }
+  }
+
+  watchOthers(changed: (isMissing: boolean) => void): () => void {
+    return watchProgram(this.#runner, membership, {
+      only: nodesSeen,
+      reader: () => (line) => Number(nodesSeen.exec(line)?.[1]),
+      changed: (seen) => changed(seen.at(-1) === 1),
+    });
   }
 
   /** The name of this node. */

@@ -21,6 +21,12 @@ export interface Lease {
   watch(changed: () => void): () => void;
 
   /**
+   * Reports that another machine is no longer seen, which does not say that it is off, and that all are seen again. Returns
+   * a function that stops it.
+   */
+  watchOthers(changed: (isMissing: boolean) => void): () => void;
+
+  /**
    * Has the cluster move the pool to this machine. Resolves when the cluster has the order: it then has the machines
    * release and take the pool.
    */

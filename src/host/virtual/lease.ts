@@ -87,12 +87,7 @@ export class VirtualLease implements Lease {
 
   async look(): Promise<LeaseState | undefined> {
     if (this.#shelf === undefined) return undefined;
-    const nodes = readdirSync(this.#nodes)
-      .flatMap((file): readonly LeaseNode[] => {
-        const name = /^(.+)\.json$/.exec(file)?.[1];
-        return name === undefined ? [] : [Object.freeze({ name, state: this.#stateOf(name) })];
-      })
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    const nodes = this.#names().map((name): LeaseNode => Object.freeze({ name, state: this.#stateOf(name) }));
     return Object.freeze({
       self: this.#shelf.node,
       nodes,
@@ -132,6 +127,20 @@ export class VirtualLease implements Lease {
       if (now === last) return;
       last = now;
       changed();
+    });
+    watcher.unref();
+    return () => watcher.close();
+  }
+
+  watchOthers(changed: (isMissing: boolean) => void): () => void {
+    if (this.#shelf === undefined) return () => {};
+    const isMissing = () => this.#names().some((name) => this.#stateOf(name) !== 'online');
+    let last = isMissing();
+    const watcher = watch(this.#nodes, () => {
+      const now = isMissing();
+      if (now === last) return;
+      last = now;
+      changed(now);
     });
     watcher.unref();
     return () => watcher.close();
@@ -242,6 +251,12 @@ export class VirtualLease implements Lease {
       if (codeOf(error) === 'ENOENT') return undefined;
       throw hostError('cannot read the lease', error);
     }
+  }
+
+  #names(): readonly string[] {
+    return readdirSync(this.#nodes)
+      .flatMap((file) => /^(.+)\.json$/.exec(file)?.[1] ?? [])
+      .sort();
   }
 
   #stateOf(node: string): LeaseNode['state'] {

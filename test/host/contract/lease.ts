@@ -127,6 +127,29 @@ export function describeLease(hosts: readonly HostUnderTest[]): void {
         await refused(hosts[0].lease.move('nobody'), /no machine nobody/);
       });
 
+      test('that another machine is not seen, and is seen again, is reported until the watch ends', async (t) => {
+        const {
+          hosts: [, other],
+          names: [first],
+          fence,
+        } = await startPair(t);
+        const reports: boolean[] = [];
+        let reported = Promise.withResolvers<void>();
+        const stop = other.lease.watchOthers((isMissing) => {
+          reports.push(isMissing);
+          reported.resolve();
+        });
+        finallyOf(t, stop);
+        await fence(first, 'unknown');
+        await reported.promise;
+        reported = Promise.withResolvers();
+        await fence(first, 'online');
+        await reported.promise;
+        stop();
+        await fence(first, 'unknown');
+        assert.deepEqual(reports, [true, false]);
+      });
+
       test('a change of the holder is reported until the watch ends', async (t) => {
         const {
           hosts: [one, other],

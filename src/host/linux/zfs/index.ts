@@ -32,7 +32,7 @@ export function linuxZfs({
   const programs = new Programs(runner, states);
   const datasets = linuxDatasets(programs);
   const mountPoints = new MountPoints(programs, tree);
-  const pools = linuxPools(programs, { disks, labels, mountPoints });
+  const pools = linuxPools(programs, { disks, labels, mountPoints, runner });
   const zfs: Zfs = {
     ...pools,
     ...linuxDevices(programs, pools),

@@ -6,8 +6,9 @@ import type { DiskGroup, Pool, PoolSpec, Pools } from '../../ports/zfs.ts';
 import { missingFrom, usedElsewhere } from '../../shared/pool-owner.ts';
 import { diskBehind, stablePaths } from '../devices.ts';
 import { oncePerTurn } from '../once-per-turn.ts';
-import { expectSuccess } from '../runner.ts';
+import { expectSuccess, type Runner } from '../runner.ts';
 import { carry, uncarry } from './carried.ts';
+import { beginEarlyWatch, type EarlyWatch } from './early-watch.ts';
 import { ImportablePools } from './importable.ts';
 import type { MountPoints } from './mount-points.ts';
 import { mountAll, mountpointOf, mountpoints } from './mounting.ts';
@@ -24,9 +25,10 @@ interface PoolContext {
   readonly disks: () => Promise<readonly Disk[]>;
   readonly labels: () => Promise<readonly FoundLabel[]>;
   readonly mountPoints: MountPoints;
+  readonly runner: Runner;
 }
 
-export function linuxPools(programs: Programs, { disks, labels, mountPoints }: PoolContext): Pools {
+export function linuxPools(programs: Programs, { disks, labels, mountPoints, runner }: PoolContext): Pools {
   const importable = new ImportablePools(programs, labels);
   /** The name of an imported pool, without a look at its disks. */
   const nameOf = async (guid: string) => {
@@ -51,6 +53,7 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
     return readPools(status.stdout, properties.stdout, (path) => diskByPath.get(path));
   };
   const all = oncePerTurn(() => look([]));
+  let watched: EarlyWatch | undefined;
   const pools: Pools = {
     pools: (names = []) => (names.length === 0 ? all() : look(names)),
 
@@ -100,6 +103,16 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
       await mountPoints.remove(mountpoint).catch(() => {});
     },
 
+    watchDisks(guid) {
+      watched?.end();
+      const own = beginEarlyWatch(runner, guid);
+      watched = own;
+      return () => {
+        own.end();
+        if (watched === own) watched = undefined;
+      };
+    },
+
     async guardPool(name: string): Promise<void> {
       await quickenHeartbeat();
       await programs.do('zpool', 'set', 'multihost=on', name);
@@ -127,10 +140,12 @@ export function linuxPools(programs: Programs, { disks, labels, mountPoints }: P
       const usedBy = takesOver ? undefined : (await importable.list()).find((pool) => pool.guid === guid)?.usedBy;
       if (usedBy !== undefined) throw usedElsewhere(guid, usedBy);
       if (shared) await quickenHeartbeat();
+      const isImported = takesOver && shared && watched?.guid === guid && (await watched.imports());
       // Without the file of known pools, from which the boot imports.
       const kept = shared ? ['-o', 'multihost=on', '-o', 'cachefile=none'] : [];
       // By force: this machine, with another host id, or one that failed has not exported it.
-      await programs.do('zpool', 'import', '-f', ...kept, ...(mountpoint === undefined ? [] : ['-N']), guid);
+      if (!isImported)
+        await programs.do('zpool', 'import', '-f', ...kept, ...(mountpoint === undefined ? [] : ['-N']), guid);
       if (mountpoint === undefined) return;
       const name = await nameOf(guid);
       try {

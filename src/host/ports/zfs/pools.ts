@@ -25,6 +25,12 @@ export interface Pools {
    */
   importPool(guid: string, options?: { mountpoint?: string; takesOver?: boolean; shared?: boolean }): Promise<void>;
   /**
+   * Begins what the import of a pool that another machine did not export waits for: ZFS watches whether that machine still
+   * writes. `importPool` of this pool with `takesOver` and `shared` then waits only for the rest. Changes nothing. Returns
+   * a function that ends it.
+   */
+  watchDisks(guid: string): () => void;
+  /**
    * Prepares an imported pool for disks that two machines reach: ZFS notices if both import it at once, and the boot of
    * this machine no longer imports it. Throws if this machine has no host id.
    */

@@ -140,6 +140,9 @@ export function virtualPools(store: PoolStore): Pools {
       store.replace(pool, { ...pool, exported: false, usedBy: undefined, unguarded, datasets }, outOfSpace(pool.name));
     },
 
+    /** Nothing to watch: the processes of virtual machines that use a pool are known. */
+    watchDisks: () => () => {},
+
     async upgradePool(name: string): Promise<void> {
       const pool = store.pool(name);
       store.replace(pool, { ...pool, outdated: undefined }, outOfSpace(name));
