@@ -18,7 +18,10 @@ function watchBy(t: TestContext, script: string) {
         argv.push(...real);
         return runner.follow(['sh', '-c', `mkfifo "$0"; exec 3<>"$0"; echo watched; ${script}`, real.at(-1) ?? ''], {
           ...listener,
-          line: (line) => (line === 'watched' ? resolve() : listener.line(line)),
+          line: (line) => {
+            if (line === 'watched') resolve();
+            listener.line(line);
+          },
         });
       },
     },

@@ -84,8 +84,10 @@ note(library, b'${noted}')
 print('imported', flush=True)
 `;
 
-/** Milliseconds after which the pool is imported by `zpool import` instead: ZFS watches for five seconds, mostly. */
-const patience = 30_000;
+/** Milliseconds that the watch may last after the order: ZFS watches for five seconds, mostly. */
+const longestWatch = 30_000;
+/** As for `zpool import`: a large pool takes long. */
+const longestImport = 15 * 60_000;
 
 /** A watch of the disks that has begun before the import. */
 export interface EarlyWatch {
@@ -98,31 +100,37 @@ export interface EarlyWatch {
 
 export function beginEarlyWatch(runner: Pick<Runner, 'follow'>, guid: string, folder = '/run/holdfast'): EarlyWatch {
   const pipe = join(folder, `import-${guid}`);
-  const { promise: ended, resolve } = Promise.withResolvers<boolean>();
+  const [watched, imported] = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()];
   let isImporting = false;
   const stop = runner.follow(['python3', '-I', '-c', program, guid, pipe], {
     line: (line) => {
-      if (line === 'imported') resolve(true);
+      if (line === 'watched') watched.resolve(true);
+      if (line === 'imported') imported.resolve(true);
     },
-    ended: () => resolve(false),
+    ended: () => {
+      watched.resolve(false);
+      imported.resolve(false);
+    },
   });
   return {
     guid,
     async imports() {
       isImporting = await order(pipe);
       if (!isImporting) return false;
-      const timer = setTimeout(resolve, patience, false);
-      try {
-        return await ended;
-      } finally {
-        clearTimeout(timer);
-        stop();
-      }
+      const isImported = (await within(longestWatch, watched)) && (await within(longestImport, imported));
+      stop();
+      return isImported;
     },
     end() {
       if (!isImporting) stop();
     },
   };
+}
+
+/** False after so many milliseconds. */
+async function within(milliseconds: number, { promise, resolve }: PromiseWithResolvers<boolean>): Promise<boolean> {
+  const timer = setTimeout(resolve, milliseconds, false);
+  return promise.finally(() => clearTimeout(timer));
 }
 
 /** Returns whether a program reads the pipe. */
