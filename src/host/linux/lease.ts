@@ -181,10 +181,16 @@ export class LinuxLease implements Lease {
   }
 
   watchOthers(changed: (isMissing: boolean) => void): () => void {
+    let last: boolean | undefined;
     return watchProgram(this.#runner, membership, {
       only: nodesSeen,
       reader: () => (line) => Number(nodesSeen.exec(line)?.[1]),
-      changed: (seen) => changed(seen.at(-1) === 1),
+      changed: (seen) => {
+        const isMissing = seen.at(-1) === 1;
+        // Corosync also reports other changes, such as those of the third vote.
+        if (isMissing !== last) changed(isMissing);
+        last = isMissing;
+      },
     });
   }
 

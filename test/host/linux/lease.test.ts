@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { LinuxLease } from '../../../src/host/linux/lease.ts';
 import {
   readAbout,
@@ -188,4 +189,33 @@ test('a machine has the third vote while its daemon casts it', () => {
   assert.deepEqual(voters('one'), ['alpha']);
   assert.deepEqual(voters('stopped'), []);
   assert.deepEqual(voters('none'), []);
+});
+
+test('a machine that is not seen is reported once, whatever else Corosync reports meanwhile', async () => {
+  let print = (_line: string) => {};
+  const lease = new LinuxLease({
+    runner: {
+      run: () => Promise.reject(new HostError('not asked')),
+      follow: (_, { line }) => {
+        print = line;
+        return () => {};
+      },
+    },
+  });
+  const reports: boolean[] = [];
+  let reported = Promise.withResolvers<void>();
+  const stop = lease.watchOthers((isMissing) => {
+    reports.push(isMissing);
+    reported.resolve();
+  });
+  print('Nodes:            1');
+  await reported.promise;
+  // A report of the same would come before this one.
+  reported = Promise.withResolvers();
+  print('Nodes:            1');
+  await wait(400);
+  print('Nodes:            2');
+  await reported.promise;
+  stop();
+  assert.deepEqual(reports, [true, false]);
 });
