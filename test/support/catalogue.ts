@@ -253,7 +253,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   jails: ['look'],
   lease: ['look', 'fencing', 'vote'],
   machine: ['zone', 'parameter', 'answersTime', 'updates', 'clockOffset', 'processesUsing', 'memory'],
-  network: ['look', 'medium', 'routes'],
+  network: ['look', 'medium', 'routes', 'connections'],
   packages: ['origins'],
   plugins: ['look', 'lacking'],
   services: ['states', 'listeners'],

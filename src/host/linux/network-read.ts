@@ -1,7 +1,7 @@
 /** Pure readers of iproute2's output and of the files about names. */
-import { parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
+import { type Ip, parseIp, parseNetwork, showIp, showNetwork } from '../../lib/ip.ts';
 import { isObject } from '../../lib/json.ts';
-import type { FixedRoute, Link, Medium } from '../ports/network.ts';
+import type { Connection, FixedRoute, Link, Medium } from '../ports/network.ts';
 
 /** What `ip -json -details address show` prints. */
 export function readLinks(text: string): readonly Link[] {
@@ -56,6 +56,42 @@ export function readRoutes(text: string, family: 4 | 6): readonly FixedRoute[] {
       : [{ destination: showNetwork(network), gateway: showIp(ip) }];
   });
 }
+
+/** An address of IPv4 in the table of a socket for both families. */
+const mapped = '0000000000000000FFFF0000';
+
+/** The established connections with an address, in `/proc/net/tcp` and `/proc/net/tcp6`. */
+export function readConnections(tables: string, address: string): readonly Connection[] {
+  const ip = parseIp(address);
+  if (ip === undefined) return [];
+  const own = inTable(ip);
+  const wanted = ip.family === 4 ? `(?:${mapped})?${own}` : own;
+  const row = new RegExp(`^ *\\d+: ${wanted}:([0-9A-F]{4}) ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) 01 `, 'gm');
+  return [...tables.matchAll(row)].map(([, port = '', client = '', clientPort = '']) =>
+    Object.freeze({
+      port: Number.parseInt(port, 16),
+      client: showIp(fromTable(client.startsWith(mapped) ? client.slice(mapped.length) : client)),
+      clientPort: Number.parseInt(clientPort, 16),
+    }),
+  );
+}
+
+/** The tables show an address as numbers of four bytes, which have their lowest byte first in memory. */
+const swapped = (digits: string) =>
+  digits.replaceAll(/(..)(..)(..)(..)/g, (_, a: string, b: string, c: string, d: string) => d + c + b + a);
+
+const inTable = ({ family, value }: Ip) =>
+  swapped(
+    value
+      .toString(16)
+      .toUpperCase()
+      .padStart(family === 4 ? 8 : 32, '0'),
+  );
+
+const fromTable = (digits: string): Ip => ({
+  family: digits.length === 8 ? 4 : 6,
+  value: BigInt(`0x${swapped(digits)}`),
+});
 
 /** The lines that this machine's hosts file adds. */
 export function readOtherHosts(text: string): string {

@@ -1,8 +1,25 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Files } from '../ports/files.ts';
 import { HostError } from '../ports/index.ts';
-import type { FixedRoute, Link, LinkGoal, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
-import { readDomain, readLinks, readMedium, readNameServers, readOtherHosts, readRoutes } from './network-read.ts';
+import type {
+  Connection,
+  FixedRoute,
+  Link,
+  LinkGoal,
+  LinkOrder,
+  Medium,
+  Network,
+  NetworkState,
+} from '../ports/network.ts';
+import {
+  readConnections,
+  readDomain,
+  readLinks,
+  readMedium,
+  readNameServers,
+  readOtherHosts,
+  readRoutes,
+} from './network-read.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import { readLastWords } from './services-read.ts';
 import { watchProgram } from './watch.ts';
@@ -45,6 +62,11 @@ export class LinuxNetwork implements Network {
       return readRoutes(expectSuccess(await this.#runner.run(argv), argv).stdout, family === '-4' ? 4 : 6);
     };
     return (await Promise.all([show('-4'), show('-6')])).flat();
+  }
+
+  async connections(address: string): Promise<readonly Connection[]> {
+    const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map((path) => this.#files.read(path)));
+    return readConnections(tables.join('\n'), address);
   }
 
   async rename(name: string): Promise<void> {

@@ -19,6 +19,9 @@ export interface Network {
   /** Sets speed and duplex mode. An unsupported mode throws with the error of the driver. */
   setMedium(link: string, medium: Medium): Promise<void>;
 
+  /** The TCP connections that others have with an address of this machine, whatever serves them. In no order. */
+  connections(address: string): Promise<readonly Connection[]>;
+
   /** Changes the host name of the running machine. */
   rename(name: string): Promise<void>;
 
@@ -47,6 +50,13 @@ export interface FixedRoute {
   /** As `address/bits`, in canonical form; zero bits for the default route. */
   readonly destination: string;
   readonly gateway: string;
+}
+
+/** A TCP connection of a client: the port that it is connected with, and its own address and port. */
+export interface Connection {
+  readonly port: number;
+  readonly client: string;
+  readonly clientPort: number;
 }
 
 /** Autonegotiation, or a fixed speed in Mbit/s and duplex mode. */

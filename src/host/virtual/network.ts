@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { parseNetwork, showNetwork } from '../../lib/ip.ts';
 import { isWithin, lastElement } from '../../lib/path.ts';
 import { HostError } from '../ports/index.ts';
-import type { FixedRoute, Link, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
+import type { Connection, FixedRoute, Link, LinkOrder, Medium, Network, NetworkState } from '../ports/network.ts';
 import { codeOf, isFlag, isNumber, isText, listOf, Memory, mapOf, oneOf, optional, shapeOf } from './state.ts';
 import type { Tree } from './tree.ts';
 
@@ -70,6 +70,11 @@ export class VirtualNetwork implements Network {
 
   async routes(): Promise<readonly FixedRoute[]> {
     return this.#memory.value.routes;
+  }
+
+  /** Nobody reaches the addresses of the simulated machine. */
+  async connections(): Promise<readonly Connection[]> {
+    return [];
   }
 
   async rename(hostname: string): Promise<void> {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import type { Host } from '../../../src/host/ports/index.ts';
 import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
@@ -47,6 +49,31 @@ export function describeNetwork(hosts: readonly HostUnderTest[]): void {
         await network.rename('another');
         assert.equal((await network.look()).hostname, 'another');
         await refused(network.rename('x'.repeat(65)), /./);
+      });
+
+      test('the connections with an address are those of its clients, on a machine that others reach', async (t) => {
+        const host = await start(t);
+        assert.deepEqual(await host.network.connections('192.0.2.211'), []);
+        if (host.kind === 'virtual') return;
+        for (const [address, listens] of [
+          ['127.0.0.9', '127.0.0.9'],
+          // A socket for both families.
+          ['127.0.0.10', '::'],
+          ['::1', '::1'],
+        ] as const) {
+          const server = createServer().listen(0, listens);
+          finallyOf(t, () => server.close());
+          await once(server, 'listening');
+          const bound = server.address();
+          assert.ok(bound !== null && typeof bound !== 'string');
+          const { port } = bound;
+          const client = connect(port, address);
+          finallyOf(t, () => client.destroy());
+          await Promise.all([once(client, 'connect'), once(server, 'connection')]);
+          const found = (await host.network.connections(address)).filter((one) => one.port === port);
+          const { localAddress, localPort } = client;
+          assert.deepEqual(found, [{ port, client: localAddress, clientPort: localPort }], address);
+        }
       });
 
       test('links match the files when they are applied, and are removed with them', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  readConnections,
   readDomain,
   readLinks,
   readMedium,
@@ -107,4 +108,22 @@ test('the machine’s own hosts and name servers are left out', () => {
     readNameServers('nameserver 127.0.0.53\nnameserver 192.0.2.3\n# nameserver 192.0.2.4\nnameserver 2001:db8::3\n'),
     ['192.0.2.3', '2001:db8::3'],
   );
+});
+
+test('connections with an address are read from the kernel’s tables, of sockets for one family and for both', () => {
+  const tables = [
+    '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
+    '   0: 0A0200C0:01BD 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 21 1 0 100 0 0 10 0',
+    '   1: 0A0200C0:0801 4D0200C0:02BD 01 00000000:00000000 00:00000000 00000000     0        0 22 1 0 20 4 30 10 -1',
+    '  12: 0B0200C0:01BD 4D0200C0:C350 01 00000000:00000000 00:00000000 00000000     0        0 23 1 0 20 4 30 10 -1',
+    '  13: 0A0200C0:01BD 4D0200C0:C351 08 00000000:00000000 00:00000000 00000000     0        0 24 1 0 20 4 30 10 -1',
+    '   0: 0000000000000000FFFF00000A0200C0:01BD 0000000000000000FFFF0000096433C6:C350 01 00000000:00000000 00:0',
+    '   1: B80D0120000000000000000010000000:0801 B80D0120000000000000000077000000:02BD 01 00000000:00000000 00:0',
+  ].join('\n');
+  assert.deepEqual(readConnections(tables, '192.0.2.10'), [
+    { port: 2049, client: '192.0.2.77', clientPort: 701 },
+    { port: 445, client: '198.51.100.9', clientPort: 50000 },
+  ]);
+  assert.deepEqual(readConnections(tables, '2001:db8::10'), [{ port: 2049, client: '2001:db8::77', clientPort: 701 }]);
+  assert.deepEqual(readConnections(tables, 'nas.example.org'), []);
 });
