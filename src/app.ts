@@ -41,6 +41,7 @@ import type { Profile, Resource } from './engine/declare/resource.ts';
 import { machineZone } from './engine/declare/schedule.ts';
 import type { Subsystem } from './engine/declare/subsystem.ts';
 import { type Engine, type Log, openEngine } from './engine/engine.ts';
+import { ClientList } from './engine/pair/clients.ts';
 import { Joining } from './engine/pair/joining.ts';
 import type { Switch } from './engine/pair/last-switch.ts';
 import type { OwnPair } from './engine/pair/pair.ts';
@@ -184,6 +185,12 @@ export async function openApp(parts: AppParts): Promise<App> {
     new PairWatch({
       ...{ host, pair, version, log, now },
       ...(pairKey && { seal: new Seal(pairKey), shares: () => shared() }),
+    });
+  const clients =
+    pair &&
+    new ClientList({
+      ...{ host, pair, log },
+      address: () => clusterSettingsOf(engine.world.view).address.replace(/\/.*/, ''),
     });
   const engine: Engine = openEngine({
     problems: [
@@ -458,6 +465,7 @@ export async function openApp(parts: AppParts): Promise<App> {
       history.open();
       if (parts.longestTurn !== undefined) eventLoop.begin();
       pairWatch?.begin({ after: parts.takesPool === true ? 'take' : undefined });
+      clients?.begin();
       webhooks.begin();
       if (parts.history?.samples === true) history.begin();
       channels.begin();
@@ -472,6 +480,7 @@ export async function openApp(parts: AppParts): Promise<App> {
         });
     },
     async close({ leavesPool = false } = {}) {
+      await clients?.close();
       await server.close();
       eventLoop.end();
       keyUses.write();

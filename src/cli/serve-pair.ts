@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { handOverClients } from '../engine/pair/clients.ts';
 import { holds, release, take, watchAhead } from '../engine/pair/hold.ts';
 import { type Release, readRelease, switchOf } from '../engine/pair/last-switch.ts';
 import { isVoteHost, type OwnPair } from '../engine/pair/pair.ts';
@@ -150,6 +151,10 @@ class MachineOfPair {
     await (this.#watch?.during(imports) ?? imports());
     const imported = now();
     output.log.info({ pool }, 'pair: took the pool');
+    // It is no reason to fail that clients wait longer.
+    await handOverClients(this.#host, this.#pair).catch((error: unknown) =>
+      output.log.error({ error: messageOf(error) }, 'pair: the clients of the other machine are not known'),
+    );
     await this.#serve({ takesPool: true });
     const state = stateOnPool(settings, pool);
     const release = readRelease(parsed(releaseFile(state)));

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { scratchFolder } from '../support/hosts.ts';
+import { until } from '../support/readiness.ts';
 
 const agent = fileURLToPath(new URL('../../packaging/appliance', import.meta.url));
 
@@ -73,7 +74,7 @@ test('it describes itself, and refuses what it does not know', (t) => {
   assert.deepEqual([run('start', {}).status, run('promote').status], [6, 3]);
 });
 
-/** The agent of the address beside an `ip` that has an interface with an address of the network. */
+/** The agent of the address beside an `ip` that has an interface with an address of the network, and resource-agents. */
 function addressed(t: TestContext) {
   const folder = scratchFolder(t);
   const [bin, own, log] = [join(folder, 'bin'), join(folder, 'own'), join(folder, 'log')];
@@ -97,10 +98,17 @@ esac
   return {
     run: (action: string, value = '192.0.2.10/24') =>
       spawnSync('sh', [address, action], {
-        env: { PATH: `${bin}:/bin:/usr/bin`, ...(value !== '' && { OCF_RESKEY_address: value }) },
+        env: {
+          ...{ PATH: `${bin}:/bin:/usr/bin`, HOLDFAST_HEARTBEAT: bin, HOLDFAST_CLIENTS: clients },
+          ...(value !== '' && { OCF_RESKEY_address: value }),
+        },
         encoding: 'utf8',
       }).status,
-    calls: () => readFileSync(log, 'utf8').split('\n').filter(Boolean),
+    /** Those of a program; some run on beside the agent. */
+    calls: (program: string) =>
+      readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((call) => call.startsWith(`${program} `)),
   };
 }
 
@@ -109,15 +117,35 @@ test('the address is on the interface of its network, once, and goes again', (t)
   assert.equal(run('monitor'), 7);
   assert.deepEqual([run('start'), run('start'), run('monitor')], [0, 0, 0]);
   assert.deepEqual([run('stop'), run('stop'), run('monitor')], [0, 0, 7]);
-  assert.deepEqual(calls(), ['address add 192.0.2.10/24 dev eth0', 'address del 192.0.2.10/24 dev eth0']);
+  assert.deepEqual(calls('address'), ['address add 192.0.2.10/24 dev eth0', 'address del 192.0.2.10/24 dev eth0']);
 });
+  for (const name of ['send_arp', 'send_ua', 'tickle_tcp']) {
+    const script = `#!/bin/sh\nread -r line\necho "${name} $* $line" >>${log}\n`;
+    writeFileSync(join(bin, name), script, { mode: 0o755 });
+  }
 
+  const clients = join(folder, 'clients');
 test('so is an IPv6 address, which is there at once', (t) => {
+    /** What the daemon of this machine has written of the clients of the other one. */
+    knows: (list: string) => writeFileSync(clients, list),
   const { run, calls } = addressed(t);
   const of = (action: string) => run(action, '2001:db8::10/64');
   assert.deepEqual([of('monitor'), of('start'), of('start'), of('monitor')], [7, 0, 0, 0]);
   assert.deepEqual([of('stop'), of('monitor')], [0, 7]);
-  assert.deepEqual(calls(), ['address add 2001:db8::10/64 dev eth0 nodad', 'address del 2001:db8::10/64 dev eth0']);
+  assert.deepEqual(calls('address'), [
+    'address add 2001:db8::10/64 dev eth0 nodad',
+    'address del 2001:db8::10/64 dev eth0',
+  ]);
+});
+
+test('it is announced, and clients of the machine that had it get a packet, twice', async (t) => {
+  const { run, calls, knows } = addressed(t);
+  knows('192.0.2.10:2049 192.0.2.77:701\n');
+  assert.equal(run('start'), 0);
+  await until(async () => calls('tickle_tcp').length === 2 && calls('send_arp').length === 1);
+  assert.deepEqual(calls('send_arp'), ['send_arp -i 200 -r 5 eth0 192.0.2.10 auto not_used not_used ']);
+  const packet = 'tickle_tcp  192.0.2.10:2049 192.0.2.77:701';
+  assert.deepEqual(calls('tickle_tcp'), [packet, packet]);
 });
 
 test('an address without an interface of its network fails, and so does none', (t) => {
