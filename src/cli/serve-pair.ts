@@ -103,7 +103,7 @@ class MachineOfPair {
       // The cluster waits for these two before it goes on, so that they look at nothing further.
       if (order === 'POST /take' || order === 'POST /release') {
         await (order === 'POST /take' ? this.#inTurn(() => this.#take()) : this.#released());
-        return void answer(200, {});
+        return void answer(200, { hasPool: this.#serving !== undefined });
       }
       if (order === 'POST /vote') {
         const { host } = objectIn(await text(request)) ?? {};

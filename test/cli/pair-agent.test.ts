@@ -11,7 +11,7 @@ import { until } from '../support/readiness.ts';
 
 const agent = fileURLToPath(new URL('../../packaging/appliance', import.meta.url));
 
-/** The agent beside a `holdfast` and a `systemctl` that note how they were called, and a kernel's list of pools. */
+/** The agent beside programs that note how they were called, and a kernel's list of pools. */
 function machine(t: TestContext) {
   const folder = scratchFolder(t);
   const [bin, pools, log] = [join(folder, 'bin'), join(folder, 'pools'), join(folder, 'log')];
@@ -23,15 +23,19 @@ function machine(t: TestContext) {
     chmodSync(path, 0o755);
   };
   program('holdfast', 0);
+  program('curl', 0);
   program('systemctl', 1);
   const environment = { PATH: `${bin}:/bin:/usr/bin`, HOLDFAST_POOLS: pools };
   return {
     program,
+    /** The programs that were made here alone. */
+    alone: { OCF_RESKEY_pool: 'tank', PATH: bin },
+    lacks: (name: string) => rmSync(join(bin, name)),
     imports: () => mkdirSync(join(pools, 'tank')),
     hasState: (state: string) => writeFileSync(join(pools, 'tank', 'state'), `${state}\n`),
     exports: () => rmSync(join(pools, 'tank'), { recursive: true }),
     run: (action: string, env: object = { OCF_RESKEY_pool: 'tank' }) =>
-      spawnSync('sh', [agent, action], { env: { ...environment, ...env }, encoding: 'utf8' }),
+      spawnSync('/bin/sh', [agent, action], { env: { ...environment, ...env }, encoding: 'utf8' }),
     calls: () => readFileSync(log, 'utf8').split('\n').filter(Boolean),
   };
 }
@@ -39,9 +43,23 @@ function machine(t: TestContext) {
 test('start and stop of the agent take and release the pool, and fail as they do', (t) => {
   const { run, calls, program } = machine(t);
   assert.deepEqual([run('start').status, run('stop').status], [0, 0]);
+  const asked = calls().map((call) => /^curl .* --unix-socket (\S+) (\S+)$/.exec(call)?.slice(1));
+  const socket = '/run/holdfast/pair.socket';
+  assert.deepEqual(asked, [
+    [socket, 'http://localhost/take'],
+    [socket, 'http://localhost/release'],
+  ]);
+  program('curl', 22);
+  assert.deepEqual([run('start').status, run('stop').status], [1, 1]);
+});
+
+test('without curl it runs the command', (t) => {
+  const { run, calls, program, lacks, alone } = machine(t);
+  lacks('curl');
+  assert.deepEqual([run('start', alone).status, run('stop', alone).status], [0, 0]);
   assert.deepEqual(calls(), ['holdfast ha take', 'holdfast ha release']);
   program('holdfast', 2);
-  assert.deepEqual([run('start').status, run('stop').status], [1, 1]);
+  assert.deepEqual([run('start', alone).status, run('stop', alone).status], [1, 1]);
 });
 
 test('it monitors by the pools of the kernel, and notices a service that failed for good', (t) => {
@@ -53,7 +71,7 @@ test('it monitors by the pools of the kernel, and notices a service that failed 
   assert.equal(run('monitor').status, 1);
   exports();
   assert.equal(run('monitor').status, 7);
-  assert.ok(!calls().some((call) => call.startsWith('holdfast')), 'it is a look only');
+  assert.ok(!calls().some((call) => /^(holdfast|curl)/.test(call)), 'it is a look only');
 });
 
 test('a pool that is suspended is failed, because nobody gets anything of it', (t) => {
@@ -94,8 +112,15 @@ esac
 `,
   );
   chmodSync(join(bin, 'ip'), 0o755);
+  for (const name of ['send_arp', 'send_ua', 'tickle_tcp']) {
+    const script = `#!/bin/sh\nread -r line\necho "${name} $* $line" >>${log}\n`;
+    writeFileSync(join(bin, name), script, { mode: 0o755 });
+  }
   const address = fileURLToPath(new URL('../../packaging/address', import.meta.url));
+  const clients = join(folder, 'clients');
   return {
+    /** What the daemon of this machine has written of the clients of the other one. */
+    knows: (list: string) => writeFileSync(clients, list),
     run: (action: string, value = '192.0.2.10/24') =>
       spawnSync('sh', [address, action], {
         env: {
@@ -119,15 +144,8 @@ test('the address is on the interface of its network, once, and goes again', (t)
   assert.deepEqual([run('stop'), run('stop'), run('monitor')], [0, 0, 7]);
   assert.deepEqual(calls('address'), ['address add 192.0.2.10/24 dev eth0', 'address del 192.0.2.10/24 dev eth0']);
 });
-  for (const name of ['send_arp', 'send_ua', 'tickle_tcp']) {
-    const script = `#!/bin/sh\nread -r line\necho "${name} $* $line" >>${log}\n`;
-    writeFileSync(join(bin, name), script, { mode: 0o755 });
-  }
 
-  const clients = join(folder, 'clients');
 test('so is an IPv6 address, which is there at once', (t) => {
-    /** What the daemon of this machine has written of the clients of the other one. */
-    knows: (list: string) => writeFileSync(clients, list),
   const { run, calls } = addressed(t);
   const of = (action: string) => run(action, '2001:db8::10/64');
   assert.deepEqual([of('monitor'), of('start'), of('start'), of('monitor')], [7, 0, 0, 0]);
