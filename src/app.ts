@@ -138,8 +138,8 @@ export interface App {
   /** Applies the configuration to the machine. Changes are possible when it resolves. Call it once. */
   begin(): Promise<void>;
   /**
-   * Completes running work, and closes host and store. With `leavesPool`, also ends what uses the pool of a pair; if that
-   * fails, everything is closed and the promise rejects.
+   * Completes running work, and closes host and store. With `leavesPool`, also ends what uses the pool of a pair, and leaves
+   * the host open for what follows; if that fails, everything else is closed and the promise rejects.
    */
   close(options?: { readonly leavesPool?: boolean }): Promise<void>;
 }
@@ -496,7 +496,7 @@ export async function openApp(parts: AppParts): Promise<App> {
         if (leavesPool) await engine.leavePool();
       } finally {
         await passwords.close();
-        await host.close();
+        await (leavesPool ? host.web.serve([]) : host.close());
         audit.close();
         store.close();
       }

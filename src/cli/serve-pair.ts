@@ -39,7 +39,7 @@ export async function servePair(daemon: Daemon, pair: OwnPair): Promise<void> {
 class MachineOfPair {
   readonly #daemon: Daemon;
   readonly #pair: OwnPair;
-  #host: Host;
+  readonly #host: Host;
   #serving: Serving | undefined;
   #standby: Standby | undefined;
   #watch: PairWatch | undefined;
@@ -185,12 +185,8 @@ class MachineOfPair {
       reload: async () => {},
     });
     try {
-      try {
-        await serving.close({ leavesPool: true });
-        this.#note([]);
-      } finally {
-        this.#host = await openHost(this.#daemon.settings, this.#daemon.now);
-      }
+      await serving.close({ leavesPool: true });
+      this.#note([]);
       const left: Release = { from: this.#pair.self, began, ended: now() };
       replaceDurably(releaseFile(stateOnPool(settings, this.#pair.pool)), JSON.stringify(left));
       await release(this.#host, this.#pair);
