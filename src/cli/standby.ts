@@ -57,13 +57,8 @@ export async function openStandby(parts: StandbyParts): Promise<Standby> {
     now,
   } = parts;
   const { listen } = settings;
-  let state: LeaseState | undefined;
-  const look = async () => {
-    // Without an answer of the cluster, the address of no machine is given.
-    state = await lease.look().catch(() => undefined);
-  };
-  await look();
-  const unwatch = lease.watch(() => void look());
+  await watch.lookAtState();
+  const unwatch = lease.watch(() => void watch.lookAtState());
   const passwords = new Passwords();
   const ofAdministrator = new WeakSet<Socket>();
   const authenticator = new Authenticator(passwords, (name) => accountOf(name, watch.shared?.administrator), {
@@ -118,7 +113,7 @@ export async function openStandby(parts: StandbyParts): Promise<Standby> {
 
   async function replyTo(request: IncomingMessage, order: string): Promise<Reply> {
     const perform = operations.get(order);
-    const { error_message, holder } = refusalOf(pair, state);
+    const { error_message, holder } = refusalOf(pair, watch.condition.state);
     if (perform === undefined)
       return { status: 503, value: { error_message, holder }, headers: { 'retry-after': '5' } };
     const foreign =

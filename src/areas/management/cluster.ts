@@ -103,7 +103,11 @@ export const cluster = section('cluster', 'A pair of machines on the same disks,
     name: 'getCluster',
     title: 'Shows the machines of the pair, which of them has the pool, and how it came there.',
     answer,
-    run: shown,
+    async run(call) {
+      // A machine that has just taken the pool looks at the cluster a little later, or when it is asked.
+      if (call.cluster !== undefined && call.cluster.condition.state === undefined) await call.cluster.lookAtState();
+      return shown(call);
+    },
   }),
   operation({
     method: 'PUT',

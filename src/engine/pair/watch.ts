@@ -79,18 +79,16 @@ export class PairWatch {
   }
 
   /**
-   * `after` a take, looks at the machines and the holder only at first, because Pacemaker sets the address just now. After a
-   * release, the disks are left to the machine that imports the pool.
+   * `after` a take, looks two seconds later, because Pacemaker sets the address just now. After a release, the disks are left
+   * to the machine that imports the pool.
    */
   begin({ after }: { readonly after?: 'take' | 'release' | undefined } = {}): void {
     this.#timer = setInterval(() => void this.look(), pauseBetween);
     this.#timer.unref();
     this.#stop = this.#parts.host.lease.watch(() => this.#lookSoon());
     if (after === 'release') this.#searchedAt = performance.now() - searchPause + moving;
-    if (after === 'take') {
-      void this.lookAtState();
-      this.#lookSoon();
-    } else void this.look();
+    if (after === 'take') this.#lookSoon();
+    else void this.look();
   }
 
   #lookSoon(): void {
@@ -112,9 +110,13 @@ export class PairWatch {
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.#isQuiet = true;
     try {
-      return await work();
-    } finally {
+      const done = await work();
       this.#isQuiet = false;
+      return done;
+    } catch (error) {
+      this.#isQuiet = false;
+      void this.lookAtState();
+      throw error;
     }
   }
 
