@@ -41,6 +41,14 @@ export async function enabledUnits(root: string): Promise<ReadonlySet<string>> {
   return enabled;
 }
 
+/** Whether a unit cannot be started, permanently or until the next boot. */
+export async function isMasked(root: string, name: string): Promise<boolean> {
+  const targets = await Promise.all(
+    configured.map((folder) => readlink(join(root, folder, name)).catch(() => undefined)),
+  );
+  return targets.includes('/dev/null');
+}
+
 async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { HostError } from '../ports/index.ts';
 import type { PortHolder, ServedPort, ServiceState, Services } from '../ports/services.ts';
-import { enabledUnits, hasUnitFile } from './enabled-units.ts';
+import { enabledUnits, hasUnitFile, isMasked } from './enabled-units.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import {
   isRunning,
@@ -112,9 +112,8 @@ export class LinuxServices implements Services {
   }
 
   async start(name: string): Promise<void> {
-    const before = await this.#enabling(name);
-    if (before.startsWith('masked')) await this.#systemctl('unmask', name);
-    const enabled = isEnabled(before);
+    if (await isMasked(this.#root, unitOf(name))) await this.#systemctl('unmask', name);
+    const enabled = await this.#isEnabled(name);
     if (!enabled) await this.#enable(name);
     try {
       await this.#bringUp('start', name);
@@ -153,8 +152,7 @@ export class LinuxServices implements Services {
     name: string,
     { running, enabled }: { readonly running: boolean; readonly enabled: boolean },
   ): Promise<void> {
-    if (isEnabled(await this.#enabling(name)) !== enabled)
-      await (enabled ? this.#enable(name) : this.#switch('disable', name));
+    if ((await this.#isEnabled(name)) !== enabled) await (enabled ? this.#enable(name) : this.#switch('disable', name));
     if (running) return this.#bringUp('restart', name);
     await this.#systemctl('stop', name);
     await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
@@ -264,12 +262,8 @@ export class LinuxServices implements Services {
     return readLastWords(stdout).slice(-10).join('\n');
   }
 
-  /**
-   * Whether it starts at boot, as `systemctl is-enabled` prints it. The property of a loaded unit is as old as its
-   * loading.
-   */
-  async #enabling(name: string): Promise<string> {
-    return (await this.#run(['systemctl', 'is-enabled', '--', unitOf(name)])).stdout.trim();
+  async #isEnabled(name: string): Promise<boolean> {
+    return (await enabledUnits(this.#root)).has(unitOf(name));
   }
 
   /**
@@ -347,10 +341,6 @@ function phaseOf(state: string | undefined, detail: string | undefined, isChangi
 /** Without a job, the property is 0, empty or missing, depending on how it is read. */
 function hasJob({ Job = '' }: UnitProperties): boolean {
   return Job !== '' && Job !== '0';
-}
-
-function isEnabled(word: string): boolean {
-  return word === 'enabled' || word === 'enabled-runtime';
 }
 
 function unitOf(name: string): string {

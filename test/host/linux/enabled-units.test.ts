@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { enabledUnits } from '../../../src/host/linux/enabled-units.ts';
+import { enabledUnits, isMasked } from '../../../src/host/linux/enabled-units.ts';
 import { scratchFolder } from '../../support/hosts.ts';
 
 /** A root with these links, each as `path -> target`, and these files. */
@@ -36,6 +36,9 @@ test('a unit with an alias is enabled, but not one that is masked or only linked
     'etc/systemd/system/own.service -> /opt/own/own.service',
   ]);
   assert.deepEqual([...(await enabledUnits(root))], ['ssh.service']);
+  assert.equal(await isMasked(root, 'smbd.service'), true);
+  for (const name of ['own.service', 'sshd.service', 'absent.service'])
+    assert.equal(await isMasked(root, name), false, name);
 });
 
 test('an init script counts only where no unit replaces it', async (t) => {

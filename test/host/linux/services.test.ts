@@ -172,10 +172,8 @@ describe('services', () => {
     );
   });
 
-  test('a service that did not start does not start at the next boot either', async () => {
-    const enabling = 'systemctl is-enabled -- x.service';
+  test('a service that did not start does not start at the next boot either', async (t) => {
     const { runner, asked } = recordedRunner({
-      [enabling]: { status: 1, stdout: 'disabled\n' },
       [show('x.service')]: { stdout: unit({ ActiveState: 'failed', Result: 'timeout' }) },
       'systemctl --root=/ enable x.service': {},
       'systemctl --root=/ disable x.service': {},
@@ -183,7 +181,7 @@ describe('services', () => {
       'journalctl --sync': {},
     });
     const services = new LinuxServices({
-      root: '/',
+      root: scratchFolder(t),
       runner: {
         ...runner,
         run: (argv, options) =>
@@ -207,14 +205,14 @@ describe('services', () => {
     }
   });
 
-  test('a service whose new alias another unit refers to is stopped during the daemon-reload', async () => {
+  test('a service whose new alias another unit refers to is stopped during the daemon-reload', async (t) => {
+    const root = scratchFolder(t);
     const links = [
       "Created symlink '/etc/systemd/system/sshd.service' → '/usr/lib/systemd/system/ssh.service'.",
       "Created symlink '/etc/systemd/system/multi-user.target.wants/ssh.service' → '/usr/lib/systemd/system/ssh.service'.",
     ];
     const named = 'systemctl list-units --all --plain --no-legend -- sshd.service';
     const outcomes = {
-      'systemctl is-enabled -- ssh.service': { status: 1, stdout: 'disabled\n' },
       [show('ssh.service')]: { stdout: unit({}) },
       'systemctl --root=/ enable ssh.service': { stderr: `${links.join('\n')}\n` },
       'systemctl --no-ask-password --quiet stop ssh.service': {},
@@ -225,13 +223,13 @@ describe('services', () => {
       ...outcomes,
       [named]: { stdout: 'sshd.service not-found inactive dead sshd.service\n' },
     });
-    await new LinuxServices({ runner: known.runner, root: '/' }).start('ssh');
+    await new LinuxServices({ runner: known.runner, root }).start('ssh');
     assert.deepEqual(
       known.asked.filter((argv) => / (enable|stop|daemon-reload|start)\b/.test(argv)),
       Object.keys(outcomes).filter((argv) => / (enable|stop|daemon-reload|start)\b/.test(argv)),
     );
     const unknown = recordedRunner({ ...outcomes, [named]: {} });
-    await new LinuxServices({ runner: unknown.runner, root: '/' }).start('ssh');
+    await new LinuxServices({ runner: unknown.runner, root }).start('ssh');
     assert.ok(!unknown.asked.some((argv) => argv.includes('daemon-reload')));
   });
 
