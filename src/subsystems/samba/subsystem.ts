@@ -130,6 +130,7 @@ export const sambaSubsystem: Subsystem = {
         },
         {
           name: 'nmbd',
+          beside: 'smbd',
           running: running && servesNetbios(settings),
           onChange: 'reload',
           readAtStart: atStart + announcedAtStart(settings),

@@ -54,6 +54,40 @@ test('a unit file that cannot be written does not prevent the others from being 
   assert.equal(readings, 1);
 });
 
+test('a service starts beside another one that starts, and a failure is reported when both have ended', async (t) => {
+  const { services, ...host } = await machineOf(t);
+  const started: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const machine: Host = {
+    ...host,
+    services: Object.assign(services, {
+      start: async (name: string) => {
+        started.push(name);
+        if (name === 'smbd') throw new HostError('smbd did not start');
+        await held.promise;
+        started.push(`${name} runs`);
+      },
+    }),
+  };
+  const desired = (smbd: boolean): Desired => ({
+    services: [
+      { name: 'smbd', running: smbd, onChange: 'reload' },
+      { name: 'nmbd', beside: 'smbd', running: true, onChange: 'reload' },
+      { name: 'snmpd', running: true, onChange: 'reload' },
+    ],
+  });
+  const titles = async (smbd: boolean) =>
+    (await allDifferences(machine, desired(smbd), undefined)).map(({ title }) => title);
+  assert.deepEqual(await titles(true), ['start smbd and nmbd', 'start snmpd']);
+  assert.deepEqual(await titles(false), ['start nmbd', 'start snmpd']);
+  const failed = assert.rejects(converge(machine, desired(true), undefined), /smbd did not start/);
+  await new Promise(setImmediate);
+  assert.deepEqual(started, ['smbd', 'nmbd']);
+  held.resolve();
+  await failed;
+  assert.deepEqual(started, ['smbd', 'nmbd', 'nmbd runs']);
+});
+
 test('a checker receives the head and only the new parts', async (t) => {
   const host = await machineOf(t);
   const shown: string[] = [];

@@ -32,7 +32,7 @@ export async function serviceDifferences(
   const before = new Map(applied?.services?.map((service) => [service.name, service]));
   const unknown = desired.map((service) => service.name).filter((name) => !before.has(name));
   const asked = unknown.length === 0 ? undefined : await (known.look?.states(unknown) ?? host.services.states(unknown));
-  const steps: Step[] = [];
+  const orders: { readonly what: Order; readonly names: string[] }[] = [];
   const reloading: string[] = [];
   for (const service of desired) {
     const { name, running, onChange, readAtStart, readAtReload } = service;
@@ -40,33 +40,43 @@ export async function serviceDifferences(
     const state = asked?.get(name);
     const runs = old?.running ?? state?.running ?? false;
     if (!running) {
-      if (runs || state?.enabled === true) steps.push(order('stop', name, known));
+      if (runs || state?.enabled === true) orders.push({ what: 'stop', names: [name] });
     } else if (!runs || state?.enabled === false) {
       const staysEnded = known.startsEnded !== true && (written.length === 0 || known.leavesEnded === true);
       if (staysEnded && hasEndedAsItMay(service, state)) continue;
       if (state?.installed === false) throw failed(`This machine has no ${name}.`);
-      steps.push(order('start', name, known));
+      const last = orders.at(-1);
+      if (last?.what === 'start' && service.beside !== undefined && last.names.includes(service.beside))
+        last.names.push(name);
+      else orders.push({ what: 'start', names: [name] });
     } else if (old !== undefined && old.readAtStart !== readAtStart) {
-      steps.push(order('restart', name, known));
+      orders.push({ what: 'restart', names: [name] });
     } else if (written.length > 0) {
       // Without knowledge of what it was started with, only a restart is sure to have it read everything.
       const isUncertain = old === undefined && readAtStart !== undefined && !keepsRunning.has(name);
       const restart = onChange === 'restart' || isUncertain;
-      if (restart) steps.push(order('restart', name, known));
+      if (restart) orders.push({ what: 'restart', names: [name] });
       else if (onChange === 'reload' && (readAtReload === undefined || old?.readAtReload !== readAtReload))
         reloading.push(name);
     }
   }
+  const steps = orders.map(({ what, names }) => order(what, names, known));
   return reloading.length === 0 ? steps : [...steps, reload(reloading, known)];
 }
 
-function order(what: Exclude<ServiceAction, 'reload'>, name: string, known: Known): Step {
+type Order = Exclude<ServiceAction, 'reload'>;
+
+function order(what: Order, names: readonly string[], known: Known): Step {
   return difference({
-    title: `${what} ${name}`,
-    make: forgetting(known, ({ services }) => services[what](name)),
+    title: `${what} ${sentenceList(names)}`,
+    make: forgetting(known, async ({ services }) => {
+      // Each of them is as it will be before a failure is taken back.
+      const outcomes = await Promise.allSettled(names.map((name) => services[what](name)));
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    }),
     touches: ['services'],
-    subjects: [`service ${name}`],
-    show: async () => ({ services: [{ service: name, action: what }] }),
+    subjects: names.map((name) => `service ${name}`),
+    show: async () => ({ services: names.map((service) => ({ service, action: what })) }),
   });
 }
 
