@@ -116,7 +116,7 @@ export interface DesiredLink extends LinkGoal {
 export interface DesiredService {
   readonly name: string;
   readonly running: boolean;
-  /** A service before it in the list that it does not require: both start at the same time. */
+  /** A service before it in the list that it does not require, nor is required by: both start or stop at the same time. */
   readonly beside?: string;
   /** What the service requires after a file of the subsystem was written. `nothing` if it notices changes itself. */
   readonly onChange: 'reload' | 'restart' | 'nothing';

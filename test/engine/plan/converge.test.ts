@@ -54,7 +54,7 @@ test('a unit file that cannot be written does not prevent the others from being 
   assert.equal(readings, 1);
 });
 
-test('a service starts beside another one that starts, and a failure is reported when both have ended', async (t) => {
+test('a service starts or stops beside another one, and a failure is reported when both have ended', async (t) => {
   const { services, ...host } = await machineOf(t);
   const started: string[] = [];
   const held = Promise.withResolvers<void>();
@@ -80,6 +80,12 @@ test('a service starts beside another one that starts, and a failure is reported
     (await allDifferences(machine, desired(smbd), undefined)).map(({ title }) => title);
   assert.deepEqual(await titles(true), ['start smbd and nmbd', 'start snmpd']);
   assert.deepEqual(await titles(false), ['start nmbd', 'start snmpd']);
+  const ended = (desired(true).services ?? []).map((service) => ({ ...service, running: false }));
+  const ending = await allDifferences(machine, { services: ended }, desired(true));
+  assert.deepEqual(
+    ending.map(({ title }) => title),
+    ['stop smbd and nmbd', 'stop snmpd'],
+  );
   const failed = assert.rejects(converge(machine, desired(true), undefined), /smbd did not start/);
   await new Promise(setImmediate);
   assert.deepEqual(started, ['smbd', 'nmbd']);

@@ -2,7 +2,7 @@ import type { Host } from '../../../host/ports/index.ts';
 import { sentenceList } from '../../../lib/text.ts';
 import { failed } from '../../declare/errors.ts';
 import type { ServiceAction, Step } from '../../declare/step.ts';
-import { hasEndedAsItMay } from '../../declare/subsystem.ts';
+import { type DesiredService, hasEndedAsItMay } from '../../declare/subsystem.ts';
 import { type Comparison, difference, type Known } from './difference.ts';
 
 /**
@@ -34,28 +34,30 @@ export async function serviceDifferences(
   const asked = unknown.length === 0 ? undefined : await (known.look?.states(unknown) ?? host.services.states(unknown));
   const orders: { readonly what: Order; readonly names: string[] }[] = [];
   const reloading: string[] = [];
+  const give = (what: Order, { name, beside }: DesiredService) => {
+    const last = orders.at(-1);
+    if (last?.what === what && beside !== undefined && last.names.includes(beside)) last.names.push(name);
+    else orders.push({ what, names: [name] });
+  };
   for (const service of desired) {
     const { name, running, onChange, readAtStart, readAtReload } = service;
     const old = before.get(name);
     const state = asked?.get(name);
     const runs = old?.running ?? state?.running ?? false;
     if (!running) {
-      if (runs || state?.enabled === true) orders.push({ what: 'stop', names: [name] });
+      if (runs || state?.enabled === true) give('stop', service);
     } else if (!runs || state?.enabled === false) {
       const staysEnded = known.startsEnded !== true && (written.length === 0 || known.leavesEnded === true);
       if (staysEnded && hasEndedAsItMay(service, state)) continue;
       if (state?.installed === false) throw failed(`This machine has no ${name}.`);
-      const last = orders.at(-1);
-      if (last?.what === 'start' && service.beside !== undefined && last.names.includes(service.beside))
-        last.names.push(name);
-      else orders.push({ what: 'start', names: [name] });
+      give('start', service);
     } else if (old !== undefined && old.readAtStart !== readAtStart) {
-      orders.push({ what: 'restart', names: [name] });
+      give('restart', service);
     } else if (written.length > 0) {
       // Without knowledge of what it was started with, only a restart is sure to have it read everything.
       const isUncertain = old === undefined && readAtStart !== undefined && !keepsRunning.has(name);
       const restart = onChange === 'restart' || isUncertain;
-      if (restart) orders.push({ what: 'restart', names: [name] });
+      if (restart) give('restart', service);
       else if (onChange === 'reload' && (readAtReload === undefined || old?.readAtReload !== readAtReload))
         reloading.push(name);
     }
