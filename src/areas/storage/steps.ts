@@ -9,6 +9,7 @@ import {
   emptyFigures,
   initialFigures,
   type NewDatasetSettings,
+  newMark,
   type Pool,
   type PoolSpec,
 } from '../../host/ports/zfs.ts';
@@ -17,8 +18,31 @@ import { messageOf } from '../../lib/text.ts';
 
 /** The steps that create and destroy pools, datasets and snapshots. Each is declared once, here. */
 
-const isDataset = async ({ zfs }: Host, { name }: { readonly name: string }) =>
-  (await zfs.datasets({ names: [name] })).length > 0;
+/**
+ * ZFS creates nothing that is there already, so what was created is the step's own. A step that failed, or a start that
+ * finds the step begun, recognizes it by the mark of its creation, which the journal has as `before`.
+ */
+const marked = { before: async () => newMark() };
+
+/** An earlier version kept no mark: it had looked, before the step, that there was nothing of this name. */
+const isOwn = (host: Host, name: string, mark: string): Promise<boolean> =>
+  mark === '' ? isThere(host, name) : host.zfs.isMade(name, mark);
+
+async function isThere({ zfs }: Host, name: string): Promise<boolean> {
+  const [dataset = '', snapshot] = name.split('@');
+  return snapshot === undefined
+    ? (await zfs.datasets({ names: [name] })).length > 0
+    : (await zfs.snapshots([dataset])).some((one) => one.name === snapshot);
+}
+
+/** Takes a creation back, unless what has its name is another one's. */
+async function destroyOwn(
+  host: Host,
+  { name, mark }: { readonly name: string; readonly mark: string },
+  options: { readonly recursive?: boolean } = {},
+): Promise<void> {
+  if (await isOwn(host, name, mark)) await host.zfs.destroyDataset(name, options);
+}
 
 /** A new dataset, as far as it is known before it is there. */
 const emptyDataset: Omit<Dataset, 'name'> = Object.freeze({
@@ -63,16 +87,16 @@ interface NewDataset {
 export const createDataset = ensure<'name', NewDataset>({
   kind: 'create dataset',
   keeps: ['name'],
-  isExclusive: true,
   title: ({ name }) => `create the dataset ${name}`,
-  is: isDataset,
-  async make({ files, zfs }, { name, settings, above }) {
+  ...marked,
+  async make({ files, zfs }, { name, settings, above }, _, mark) {
     if (above !== undefined && (await files.kind(`${above}/${lastElement(name)}`)) !== undefined)
       throw new HostError(`cannot create '${name}': dataset already exists, or a file or folder of this name`);
-    await zfs.createDataset(name, settings);
+    await zfs.createDataset(name, { ...settings, mark });
   },
+  isBegun: (host, { name }, mark) => isOwn(host, name, mark),
   // With snapshots or children, which others made meanwhile, it stays.
-  unmake: ({ zfs }, { name }) => zfs.destroyDataset(name),
+  unmake: (host, { name }, { before: mark }) => destroyOwn(host, { name, mark }),
   touches: ({ name }) => [{ dataset: name, isNew: true }],
   foresees: ({ name, above }, { facts }) => {
     const mountpoint = above === undefined ? undefined : `${above}/${lastElement(name)}`;
@@ -90,11 +114,11 @@ interface FilledDataset {
 export const createFilledDataset = ensure<'name', FilledDataset>({
   kind: 'create filled dataset',
   keeps: ['name'],
-  isExclusive: true,
   title: ({ name }) => `create the dataset ${name}`,
-  is: isDataset,
-  make: ({ zfs }, { name, most }) => zfs.createDataset(name, { properties: { refquota: String(most) } }),
-  unmake: ({ zfs }, { name }) => zfs.destroyDataset(name, { recursive: true }),
+  ...marked,
+  make: ({ zfs }, { name, most }, _, mark) => zfs.createDataset(name, { properties: { refquota: String(most) }, mark }),
+  isBegun: (host, { name }, mark) => isOwn(host, name, mark),
+  unmake: (host, { name }, { before: mark }) => destroyOwn(host, { name, mark }, { recursive: true }),
   touches: ({ name }) => [{ dataset: name }],
   foresees: ({ name }, { facts }) => ({
     facts: withDataset(facts, { ...emptyDataset, name, mountpoint: mountpointIn(facts, name) }),
@@ -110,11 +134,11 @@ interface NewVolume {
 export const createVolume = ensure<'name', NewVolume>({
   kind: 'create zvol',
   keeps: ['name'],
-  isExclusive: true,
   title: ({ name }) => `create the zvol ${name}`,
-  is: isDataset,
-  make: ({ zfs }, { name, bytes, settings }) => zfs.createVolume(name, bytes, settings),
-  unmake: ({ zfs }, { name }) => zfs.destroyDataset(name),
+  ...marked,
+  make: ({ zfs }, { name, bytes, settings }, _, mark) => zfs.createVolume(name, bytes, { ...settings, mark }),
+  isBegun: (host, { name }, mark) => isOwn(host, name, mark),
+  unmake: (host, { name }, { before: mark }) => destroyOwn(host, { name, mark }),
   touches: ({ name }) => [{ dataset: name }],
 });
 
@@ -130,7 +154,7 @@ export const destroyDataset = act<'name' | 'with', DatasetDestruction>({
   kind: 'destroy dataset',
   keeps: ['name', 'with'],
   title: ({ name }) => `destroy the dataset ${name}`,
-  isDone: async (host, { name }) => !(await isDataset(host, { name })),
+  isDone: async (host, { name }) => !(await isThere(host, name)),
   perform: ({ zfs }, { name, with: along }) =>
     zfs.destroyDataset(name, { recursive: along === 'children', clones: along === 'clones' }),
   touches: ({ name, touches }) => touches ?? [{ dataset: name, below: true }],
@@ -142,12 +166,12 @@ export const clearDataset = ensure<'name', Texts<'name'>>({
   keeps: ['name'],
   isExclusive: true,
   title: ({ name }) => `destroy the dataset ${name}`,
-  is: async (host, dataset) => !(await isDataset(host, dataset)),
+  is: async (host, { name }) => !(await isThere(host, name)),
   async make(host, { name }) {
     try {
       await host.zfs.destroyDataset(name, { recursive: true });
     } catch (error) {
-      if (await isDataset(host, { name })) throw error;
+      if (await isThere(host, name)) throw error;
     }
   },
   unmake: async () => {},
@@ -183,15 +207,17 @@ interface NewSnapshot {
 export const createSnapshot = ensure<'dataset' | 'name' | 'scope', NewSnapshot>({
   kind: 'create snapshot',
   keeps: ['dataset', 'name', 'scope'],
-  isExclusive: true,
   title: ({ dataset, name, scope }) =>
     `create the snapshot ${dataset}@${name}${scope === 'below' ? ' recursively' : ''}`,
+  ...marked,
+  make: ({ zfs }, { dataset, name, scope }, _, mark) =>
+    zfs.createSnapshot(`${dataset}@${name}`, { recursive: scope === 'below', mark }),
   // Those below came in the same moment as this one, or none did.
-  is: async ({ zfs }, { dataset, name }) => (await zfs.snapshots([dataset])).some((one) => one.name === name),
-  make: ({ zfs }, { dataset, name, scope }) =>
-    zfs.createSnapshot(`${dataset}@${name}`, { recursive: scope === 'below' }),
-  unmake: ({ zfs }, { dataset, name, scope }) =>
-    zfs.destroySnapshot(`${dataset}@${name}`, { recursive: scope === 'below' }),
+  isBegun: (host, { dataset, name }, mark) => isOwn(host, `${dataset}@${name}`, mark),
+  async unmake(host, { dataset, name, scope }, { before: mark }) {
+    const id = `${dataset}@${name}`;
+    if (await isOwn(host, id, mark)) await host.zfs.destroySnapshot(id, { recursive: scope === 'below' });
+  },
   touches: ({ dataset, scope }) => [{ dataset, below: scope === 'below' }],
   foresees: ({ dataset, name }, { facts }) => {
     const { storage } = facts;
@@ -253,7 +279,7 @@ export const destroySnapshot = act<'dataset' | 'name', Texts<'dataset' | 'name'>
   kind: 'destroy snapshot',
   keeps: ['dataset', 'name'],
   title: ({ dataset, name }) => `destroy the snapshot ${dataset}@${name}`,
-  isDone: async ({ zfs }, { dataset, name }) => !(await zfs.snapshots([dataset])).some((one) => one.name === name),
+  isDone: async (host, { dataset, name }) => !(await isThere(host, `${dataset}@${name}`)),
   perform: ({ zfs }, { dataset, name }) => zfs.destroySnapshot(`${dataset}@${name}`, { deferred: true }),
   touches: ({ dataset }) => [{ dataset }],
 });
@@ -281,11 +307,12 @@ interface NewClone {
 export const cloneSnapshot = ensure<'name' | 'with', NewClone>({
   kind: 'clone snapshot',
   keeps: ['name', 'with'],
-  isExclusive: true,
   title: ({ snapshot, name }) => `clone ${snapshot} as ${name}`,
-  is: isDataset,
-  make: ({ zfs }, { snapshot, name }) => zfs.cloneSnapshot(snapshot, name),
-  unmake: ({ zfs }, { name, with: along }) => zfs.destroyDataset(name, { recursive: along === 'children' }),
+  ...marked,
+  make: ({ zfs }, { snapshot, name }, _, mark) => zfs.cloneSnapshot(snapshot, name, { mark }),
+  isBegun: (host, { name }, mark) => isOwn(host, name, mark),
+  unmake: (host, { name, with: along }, { before: mark }) =>
+    destroyOwn(host, { name, mark }, { recursive: along === 'children' }),
   // Also the dataset of the snapshot: that may be gone, and a clone keeps its snapshot.
   touches: ({ snapshot, name }) => [{ dataset: name }, { dataset: snapshot.split('@')[0] ?? snapshot }],
   foresees: ({ snapshot, name }, { facts }) => {

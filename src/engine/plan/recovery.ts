@@ -74,7 +74,7 @@ export async function recover(plans: readonly UnfinishedPlan[], parts: RecoveryP
           let isRestored = isClean;
           for (const { kind, of, before } of later) {
             const restore = async () => {
-              if (await kind.isBegun(parts.host, of)) await kind.restore?.(engine, of, before);
+              if (await kind.isBegun(parts.host, of, before)) await kind.restore?.(engine, of, before);
             };
             if (!(await attempt(kind, parts, restore))) isRestored = false;
           }
@@ -121,7 +121,7 @@ async function takeBack(steps: readonly KnownStep[], parts: RecoveryParts) {
     if (kind.restore !== undefined) later.push({ kind, of, before });
     else if (kind.afterCrash === 'take back') {
       const unmake = async () => {
-        if (await kind.isBegun(parts.host, of)) await kind.unmake(parts.host, of, before);
+        if (await kind.isBegun(parts.host, of, before)) await kind.unmake(parts.host, of, before);
       };
       if (!(await attempt(kind, parts, unmake))) isClean = false;
     }

@@ -14,8 +14,9 @@ export type { Step, Texts };
  *       kind: 'create dataset',
  *       keeps: ['name'],
  *       title: ({ name }) => `create the dataset ${name}`,
- *       is: async ({ zfs }, { name }) => (await zfs.datasets({ names: [name] })).length > 0,
- *       make: ({ zfs }, { name, settings }: { name: string; settings: DatasetSettings }) => zfs.createDataset(name, settings),
+ *       before: async () => newMark(),
+ *       make: ({ zfs }, { name, settings }: NewDataset, _, mark) => zfs.createDataset(name, { ...settings, mark }),
+ *       isBegun: ({ zfs }, { name }, mark) => zfs.isMade(name, mark),
  *       unmake: ({ zfs }, { name }) => zfs.destroyDataset(name),
  *       touches: ({ name }) => [{ dataset: name }],
  *     });
@@ -34,7 +35,7 @@ export interface EnsureKind {
   readonly afterCrash: 'take back' | 'keep' | 'go on';
   is(host: Host, of: Texts): Promise<boolean>;
   /** Whether the machine has at least a part of the step. */
-  isBegun(host: Host, of: Texts): Promise<boolean>;
+  isBegun(host: Host, of: Texts, before: string): Promise<boolean>;
   unmake(host: Host, of: Texts, before: string): Promise<void>;
   goOn(host: Host, of: Texts): Promise<void>;
   /** Takes it back in place of `unmake`, once the machine is configured. */
@@ -121,11 +122,11 @@ interface EnsureSpec<Name extends string, Args> extends Spec<Name, Args> {
    * was there before, which is harmless to repeat.
    */
   readonly is?: (host: Host, of: Texts<Name>, args?: Args) => Promise<boolean>;
-  /** Whether a part of it is there, for steps that can fail halfway. */
-  readonly isBegun?: (host: Host, of: Texts<Name>) => Promise<boolean>;
-  /** What `unmake` has to know of the machine as it was before. */
+  /** Whether a part of it is there, for steps that can fail halfway, or whether what is there is the step's own. */
+  readonly isBegun?: (host: Host, of: Texts<Name>, before: string) => Promise<boolean>;
+  /** What `unmake` has to know: of the machine as it was before, or how it recognizes what the step makes. */
   readonly before?: (host: Host, of: Texts<Name>) => Promise<string>;
-  readonly make: (host: Host, args: Args, running: Running) => Promise<void>;
+  readonly make: (host: Host, args: Args, running: Running, before: string) => Promise<void>;
   readonly unmake: (host: Host, of: Texts<Name>, past: Past<Args>) => Promise<void>;
   /** `make` is called also where the machine is so already, for its refusal: what is there is not the step's own. */
   readonly isExclusive?: boolean;
@@ -149,7 +150,8 @@ interface EnsureSpec<Name extends string, Args> extends Spec<Name, Args> {
 /** Declares steps that can be taken back. What was there before the step is never taken back. */
 export function ensure<Name extends string, Args extends Texts<Name>>(spec: EnsureSpec<Name, Args>): StepMaker<Args> {
   const { kind, keeps, is, before, journals, make, unmake, isExclusive = false, afterCrash, goOn, restores } = spec;
-  const isBegun = spec.isBegun ?? is ?? (async () => true);
+  const isBegun =
+    spec.isBegun ?? (async (host: Host, of: Texts<Name>) => (is === undefined ? true : await is(host, of)));
   const maker = (args: Args): Step => {
     const of = textsIn(args, keeps);
     return Object.freeze({
@@ -164,12 +166,12 @@ export function ensure<Name extends string, Args extends Texts<Name>>(spec: Ensu
         const was = await is?.(host, of, args);
         return { was, before: was === true ? '' : ((await before?.(host, of)) ?? '') };
       },
-      async perform(host: Host, { was }: Found, running: Running) {
-        if (was !== true || isExclusive) await make(host, args, running);
+      async perform(host: Host, { was, before: found }: Found, running: Running) {
+        if (was !== true || isExclusive) await make(host, args, running, found);
       },
-      remains: async (host: Host, { was }: Found) =>
+      remains: async (host: Host, { was, before: found }: Found) =>
         was !== true &&
-        (await (spec.isBegun === undefined && is !== undefined ? is(host, of, args) : isBegun(host, of))),
+        (await (spec.isBegun === undefined && is !== undefined ? is(host, of, args) : isBegun(host, of, found))),
       async undo(host: Host, found: Found) {
         if (found.was !== true) await unmake(host, of, { before: found.before, args });
       },
@@ -180,7 +182,7 @@ export function ensure<Name extends string, Args extends Texts<Name>>(spec: Ensu
     kind,
     afterCrash: afterCrash ?? 'take back',
     is: async (host, of) => (await is?.(host, textsIn(of, keeps))) ?? false,
-    isBegun: (host, of) => isBegun(host, textsIn(of, keeps)),
+    isBegun: (host, of, found) => isBegun(host, textsIn(of, keeps), found),
     unmake: (host, of, found) => unmake(host, textsIn(of, keeps), { before: found, args: undefined }),
     goOn: async (host, of) => goOn?.(host, textsIn(of, keeps)),
     restore: restores && ((engine, of, found) => restores(engine, textsIn(of, keeps), found)),

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { createDataset, createSnapshot, destroyDataset, storageStepKinds } from '../../../src/areas/storage/steps.ts';
+import {
+  cloneSnapshot,
+  createDataset,
+  createFilledDataset,
+  createSnapshot,
+  createVolume,
+  destroyDataset,
+  storageStepKinds,
+} from '../../../src/areas/storage/steps.ts';
 import { EventBus } from '../../../src/engine/declare/events.ts';
 import { OpenPlan, type PlanStore, unfinishedPlans } from '../../../src/engine/plan/journal.ts';
 import { recover } from '../../../src/engine/plan/recovery.ts';
 import { type Done, StepRunner, unwatched } from '../../../src/engine/plan/runner.ts';
 import type { Step, StepKind } from '../../../src/engine/plan/steps.ts';
 import { type Host, HostError } from '../../../src/host/ports/index.ts';
-import type { JsonObject } from '../../../src/lib/json.ts';
+import { isObject, type JsonObject } from '../../../src/lib/json.ts';
 import { virtualHost } from '../../support/hosts.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -115,6 +123,60 @@ test('what was there before the step is not taken back', async (t) => {
   await performUntil(host, store, [datasetCalled('tank/old')], 0, false);
   await start(host, store);
   assert.ok((await seen(host)).includes('tank/old'));
+});
+
+test('what another one has made since is not taken back, neither by a start nor by a step that fails', async (t) => {
+  const steps = [
+    datasetCalled('tank/new'),
+    createVolume({ name: 'tank/new', bytes: 1024 ** 2, settings: {} }),
+    createFilledDataset({ name: 'tank/new', most: 1024 ** 2 }),
+    snapshotOf('tank/old'),
+    cloneSnapshot({ snapshot: 'tank/old@first', name: 'tank/new', with: 'children' }),
+  ];
+  for (const step of steps) {
+    const host = await machine(t);
+    await host.zfs.createSnapshot('tank/old@first');
+    const store = journal();
+    // The daemon has ended before the step had begun to work.
+    await performUntil(host, store, [step], 0, false);
+    await host.zfs.createDataset('tank/new');
+    await host.zfs.createSnapshot('tank/old@now');
+    const theirs = await seen(host);
+    assert.deepEqual((await start(host, store)).failures, []);
+    assert.deepEqual(await seen(host), theirs, step.title);
+    const done: Done[] = [];
+    const runner = new StepRunner({ host, events: new EventBus(Date.now), log });
+    const plan = new OpenPlan(store, { title: 'a plan', actor: 'root', request: '2' }, [step]);
+    await assert.rejects(runner.take(step, done, plan), /exists/);
+    assert.equal(await runner.takeBack(done), true);
+    assert.deepEqual(await seen(host), theirs, step.title);
+  }
+});
+
+test('a step that has succeeded takes back only what it has made itself', async (t) => {
+  const host = await machine(t);
+  const done: Done[] = [];
+  const runner = new StepRunner({ host, events: new EventBus(Date.now), log });
+  const step = datasetCalled('tank/new');
+  await runner.take(step, done, new OpenPlan(journal(), { title: 'a plan', actor: 'root', request: '1' }, [step]));
+  await host.zfs.destroyDataset('tank/new');
+  await host.zfs.createDataset('tank/new');
+  assert.equal(await runner.takeBack(done), true);
+  assert.ok((await seen(host)).includes('tank/new'));
+});
+
+test('the journal of an earlier version, which has looked and has no mark, is taken back as it was then', async (t) => {
+  const host = await machine(t);
+  const [store, others] = [journal(), journal()];
+  const steps = [datasetCalled('tank/new'), snapshotOf('tank/old')];
+  await performUntil(host, store, steps, 1, true);
+  for (const { body } of store.plans()) {
+    assert.ok(isObject(body) && Array.isArray(body['steps']));
+    const noted = body['steps'].map((step: unknown) => (isObject(step) ? { ...step, was: false, before: '' } : null));
+    others.addPlan(JSON.parse(JSON.stringify({ ...body, steps: noted })));
+  }
+  assert.deepEqual((await start(host, others)).failures, []);
+  assert.deepEqual(await seen(host), ['tank', 'tank/old']);
 });
 
 test('a plan that cannot be taken back is reported, and no later start touches what is there by then', async (t) => {

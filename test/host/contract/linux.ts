@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { openLinuxHost } from '../../../src/host/linux/index.ts';
 import { HelperRunner } from '../../../src/host/linux/runner.ts';
 import type { Host } from '../../../src/host/ports/index.ts';
-import type { ZfsEvent } from '../../../src/host/ports/zfs.ts';
+import { newMark, type ZfsEvent } from '../../../src/host/ports/zfs.ts';
 import { type DomainUnderTest, finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { describeAccounts } from './accounts.ts';
 import { describeBootEnvironments } from './boot-environments.ts';
@@ -181,6 +181,24 @@ function describeReal(host: Host): void {
         { properties: now?.properties, inherited: now?.inherited, comment: now?.comment },
         { properties, inherited, comment },
       );
+    });
+
+    test("a dataset without a mark is a step's own if it was created before the pool was loaded again", async (t) => {
+      const pool = await poolOn(host, t);
+      const earlier = newMark();
+      // What the machine leaves that loses power between the two transactions of a creation.
+      await byOtherHands('zfs', 'create', `${pool}/a`);
+      // ZFS notes the time of a creation in whole seconds.
+      await wait(1100);
+      const later = newMark();
+      assert.equal(await host.zfs.isMade(`${pool}/a`, earlier), false, 'the pool was not loaded again');
+      const { guid } = (await host.zfs.pools([pool]))[0] ?? assert.fail('no pool');
+      await host.zfs.exportPool(pool);
+      await host.zfs.importPool(guid);
+      await byOtherHands('zfs', 'create', `${pool}/b`);
+      assert.equal(await host.zfs.isMade(`${pool}/a`, earlier), true);
+      assert.equal(await host.zfs.isMade(`${pool}/a`, later), false, 'it was there before the step');
+      assert.equal(await host.zfs.isMade(`${pool}/b`, earlier), false, 'another one has created it since');
     });
 
     test('a comment may have any character', async (t) => {

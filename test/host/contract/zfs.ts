@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Host } from '../../../src/host/ports/index.ts';
+import { newMark } from '../../../src/host/ports/zfs.ts';
 import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
 
@@ -834,6 +835,51 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
         assert.equal(await datasetOf(host, `${pool}/a`), undefined);
         assert.notEqual(await datasetOf(host, `${pool}/ab`), undefined);
         assert.equal(await host.files.kind(`/mnt/${pool}/a`), undefined);
+      });
+
+      test('what was created is recognized by its mark, and nothing else is', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        const { zfs } = host;
+        const [dataset, volume, snapshot, clone] = [newMark(), newMark(), newMark(), newMark()];
+        await zfs.createDataset(`${pool}/a`, { mark: dataset });
+        await zfs.createVolume(`${pool}/v`, 16 * MiB, { mark: volume });
+        await zfs.createDataset(`${pool}/a/below`);
+        await zfs.createSnapshot(`${pool}/a@now`, { recursive: true, mark: snapshot });
+        await zfs.createSnapshot(`${pool}/a@later`);
+        await zfs.cloneSnapshot(`${pool}/a@now`, `${pool}/clone`, { mark: clone });
+        const made = [
+          [`${pool}/a`, dataset],
+          [`${pool}/v`, volume],
+          [`${pool}/a@now`, snapshot],
+          [`${pool}/a/below@now`, snapshot],
+          [`${pool}/clone`, clone],
+        ] as const;
+        for (const [name, mark] of made) assert.equal(await zfs.isMade(name, mark), true, name);
+        for (const [name] of made) assert.equal(await zfs.isMade(name, newMark()), false, name);
+        for (const name of ['a/below', 'a@later', 'a/below@later', 'none', 'a@none', 'none@now', ''])
+          for (const mark of [dataset, snapshot, ''])
+            assert.equal(await zfs.isMade(name === '' ? pool : `${pool}/${name}`, mark), false, name);
+        await zfs.destroyDataset(`${pool}/v`);
+        await zfs.createVolume(`${pool}/v`, 16 * MiB);
+        assert.equal(await zfs.isMade(`${pool}/v`, volume), false);
+      });
+
+      test('a creation with a mark of what is there already is refused, and what is there keeps its own', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        const { zfs } = host;
+        const [theirs, ours] = [newMark(), newMark()];
+        await zfs.createDataset(`${pool}/a`, { mark: theirs });
+        await zfs.createSnapshot(`${pool}/a@now`, { mark: theirs });
+        await refused(zfs.createDataset(`${pool}/a`, { mark: ours }), /exists/);
+        await refused(zfs.createVolume(`${pool}/a`, 16 * MiB, { mark: ours }), /exists/);
+        await refused(zfs.createSnapshot(`${pool}/a@now`, { mark: ours }), /exists/);
+        await refused(zfs.cloneSnapshot(`${pool}/a@now`, `${pool}/a`, { mark: ours }), /exists/);
+        for (const name of [`${pool}/a`, `${pool}/a@now`]) {
+          assert.equal(await zfs.isMade(name, theirs), true, name);
+          assert.equal(await zfs.isMade(name, ours), false, name);
+        }
       });
 
       test('a dataset that does not exist can be neither changed nor destroyed', async (t) => {

@@ -6,13 +6,13 @@ import {
   type DatasetSettings,
   type Datasets,
   type NewDatasetSettings,
-  type NewEncryption,
 } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
+import { isMade } from './made.ts';
 import { moveDataset } from './moving.ts';
 import { isGone, ofSystem, type Programs } from './programs.ts';
 import { datasetColumns, readComments, readDatasets } from './read-datasets.ts';
-import { encryptionArgv, optionsOf, ownSettings, restore, set, wantedOf } from './settings.ts';
+import { encryptionArgv, markArgv, optionsOf, ownSettings, restore, set, wantedOf } from './settings.ts';
 import { volumeDevice } from './volume-device.ts';
 
 export function linuxDatasets(programs: Programs): Datasets {
@@ -61,22 +61,17 @@ export function linuxDatasets(programs: Programs): Datasets {
       );
     },
 
-    async createDataset(name: string, { encryption, ...settings }: NewDatasetSettings = {}): Promise<void> {
-      await create(programs, encryption, ...optionsOf('-o', settings), '--', name);
+    async createDataset(name: string, settings: NewDatasetSettings = {}): Promise<void> {
+      await create(programs, settings, '--', name);
     },
 
     /**
      * In two steps. ZFS refuses space that a volume cannot get only after it has made the volume. OpenZFS 2.3 then tries
      * in the kernel, without a pause, to destroy the volume while udev still has it open: a machine with one processor hangs.
      */
-    async createVolume(
-      name: string,
-      size: number,
-      { encryption, ...settings }: NewDatasetSettings = {},
-    ): Promise<void> {
+    async createVolume(name: string, size: number, settings: NewDatasetSettings = {}): Promise<void> {
       const { volsize: _, reservation, refreservation = 'auto', ...properties } = settings.properties ?? {};
-      const options = optionsOf('-o', { ...settings, properties });
-      await create(programs, encryption, '-s', '-V', String(size), ...options, '--', name);
+      await create(programs, { ...settings, properties }, '-s', '-V', String(size), '--', name);
       try {
         await set(programs, name, [
           ...(reservation === undefined || reservation === 'inherit' ? [] : [['reservation', reservation] as const]),
@@ -118,16 +113,19 @@ export function linuxDatasets(programs: Programs): Datasets {
     },
 
     moveDataset: (name, to, { mounted }) => moveDataset(programs, name, to, mounted),
+
+    isMade: (name, mark) => isMade(programs, name, mark),
   };
   return datasets;
 }
 
 async function create(
   programs: Programs,
-  encryption: NewEncryption | undefined,
+  { encryption, mark, ...settings }: NewDatasetSettings,
   ...rest: readonly string[]
 ): Promise<void> {
-  const argv = ['zfs', 'create', ...encryptionArgv('-o', encryption), ...rest];
+  const own = [...encryptionArgv('-o', encryption), ...markArgv(mark), ...optionsOf('-o', settings)];
+  const argv = ['zfs', 'create', ...own, ...rest];
   expectSuccess(
     encryption === undefined ? await programs.run(...argv) : await programs.runWithKey(encryption.key, ...argv),
     argv,

@@ -1,5 +1,11 @@
 import type { Outcome } from '../../ports/commands.ts';
-import { commentProperty, type DatasetSettings, keySlotsProperty, type NewEncryption } from '../../ports/zfs.ts';
+import {
+  commentProperty,
+  type DatasetSettings,
+  keySlotsProperty,
+  madeProperty,
+  type NewEncryption,
+} from '../../ports/zfs.ts';
 import type { Programs } from './programs.ts';
 import { readOwnSettings } from './read-datasets.ts';
 
@@ -31,6 +37,11 @@ export function optionsOf(
   return wantedOf(mountpoint === undefined ? others : { ...others, mountpoint }).flatMap(([name, value]) =>
     value === undefined ? [] : [flag, `${name}=${value}`],
   );
+}
+
+/** The mark of something new. */
+export function markArgv(mark: string | undefined): readonly string[] {
+  return mark === undefined ? [] : ['-o', `${madeProperty}=${mark}`];
 }
 
 /** What makes something new an encryption root. The program reads the key from its standard input. */

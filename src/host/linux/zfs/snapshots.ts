@@ -4,6 +4,7 @@ import { expectSuccess } from '../runner.ts';
 import { isGone, ofSystem, type Programs } from './programs.ts';
 import { readDifference } from './read-differences.ts';
 import { readHolds, readSnapshots, snapshotColumns } from './read-snapshots.ts';
+import { markArgv } from './settings.ts';
 import { volumeDevice } from './volume-device.ts';
 
 /** How many names one call of a program gets. */
@@ -30,9 +31,9 @@ export function linuxSnapshots(programs: Programs): Snapshots {
 
     async createSnapshot(
       name: string,
-      { recursive = false, task }: { recursive?: boolean; task?: number } = {},
+      { recursive = false, task, mark }: { recursive?: boolean; task?: number; mark?: string | undefined } = {},
     ): Promise<void> {
-      const options = task === undefined ? [] : ['-o', `${taskProperty}=${task}`];
+      const options = [...(task === undefined ? [] : ['-o', `${taskProperty}=${task}`]), ...markArgv(mark)];
       const outside = recursive ? await outsideBins(programs, name) : undefined;
       const chosen = outside ?? [...(recursive ? ['-r'] : []), '--', name];
       await programs.do('zfs', 'snapshot', ...options, ...chosen);
@@ -55,8 +56,8 @@ export function linuxSnapshots(programs: Programs): Snapshots {
       return readHolds(outcome.stdout);
     },
 
-    async cloneSnapshot(snapshot: string, name: string): Promise<void> {
-      const argv = ['zfs', 'clone', '--', snapshot, name];
+    async cloneSnapshot(snapshot: string, name: string, { mark }: { mark?: string | undefined } = {}): Promise<void> {
+      const argv = ['zfs', 'clone', ...markArgv(mark), '--', snapshot, name];
       const outcome = await programs.run(...argv);
       // The clone of a locked dataset is locked.
       if (!/key not loaded\s+filesystem successfully created/.test(outcome.stderr)) expectSuccess(outcome, argv);

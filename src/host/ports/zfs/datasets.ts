@@ -19,6 +19,11 @@ export interface Datasets {
    * to the same name does only that.
    */
   moveDataset(name: string, to: string, options: { mounted: boolean }): Promise<void>;
+  /**
+   * Whether a dataset or snapshot is the one that was created with this mark, or with its beginning when the machine lost
+   * power. No other one of this name is, whether it was there before or was made since.
+   */
+  isMade(name: string, mark: string): Promise<boolean>;
 }
 
 /**
@@ -67,6 +72,15 @@ export const commentProperty = 'holdfast:comment';
 /** The user property for what `canmount` was before a dataset was moved to the bin. */
 export const canmountProperty = 'holdfast:canmount';
 
+/** The user property for the mark of a dataset or snapshot. What is below inherits it, and a copy receives it. */
+export const madeProperty = 'holdfast:made';
+
+/** A mark that no other creation has. It begins with the time, for the one who sees it in `zfs get`. */
+export const newMark = (): string => `${new Date().toISOString()}/${crypto.randomUUID().slice(0, 8)}`;
+
+/** Milliseconds since 1970; not a number for what is no mark. */
+export const timeOfMark = (mark: string): number => Date.parse(mark.slice(0, mark.indexOf('/')));
+
 export interface DatasetSettings {
   /** The value `'inherit'` resets the property, so that the parent's value applies. */
   readonly properties?: Readonly<Partial<Record<DatasetProperty, string>>>;
@@ -79,6 +93,8 @@ export interface DatasetSettings {
 export interface NewDatasetSettings extends DatasetSettings {
   /** Without it, the dataset is encrypted if its parent is, with the same key. */
   readonly encryption?: NewEncryption;
+  /** See `isMade`. */
+  readonly mark?: string | undefined;
 }
 
 /** What only those who watch a dataset need. Sizes are in bytes. */

@@ -7,9 +7,12 @@ export interface Snapshots {
   snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]>;
   /**
    * With `recursive`, all datasets below get a snapshot of this name atomically. `task` is the id of the periodic task
-   * that creates the snapshot, and is stored with it.
+   * that creates the snapshot, and is stored with it. For `mark` see `isMade`.
    */
-  createSnapshot(name: string, options?: { recursive?: boolean; task?: number }): Promise<void>;
+  createSnapshot(
+    name: string,
+    options?: { recursive?: boolean; task?: number; mark?: string | undefined },
+  ): Promise<void>;
   /**
    * With `deferred`, a snapshot with clones is destroyed together with its last clone. With `recursive`, snapshots of
    * this name are also destroyed in all datasets below.
@@ -17,8 +20,8 @@ export interface Snapshots {
   destroySnapshot(name: string, options?: { deferred?: boolean; recursive?: boolean }): Promise<void>;
   /** What keeps these snapshots from being destroyed. */
   holds(snapshots: readonly string[]): Promise<readonly Hold[]>;
-  /** Creates a filesystem or volume as a clone of the snapshot. */
-  cloneSnapshot(snapshot: string, name: string): Promise<void>;
+  /** Creates a filesystem or volume as a clone of the snapshot. For `mark` see `isMade`. */
+  cloneSnapshot(snapshot: string, name: string, options?: { mark?: string | undefined }): Promise<void>;
   /**
    * Restores the dataset to the snapshot. With `force`, newer snapshots are destroyed; without it, throws if there are
    * any.

@@ -133,6 +133,18 @@ export function virtualDatasets(store: PoolStore): Datasets {
       const ordered = datasets.toSorted((a, b) => (a.name < b.name ? -1 : 1));
       store.replace(pool, { ...pool, datasets: ordered }, outOfSpace(to));
     },
+
+    /** A creation of the virtual machine is whole or not there. */
+    async isMade(name: string, mark: string): Promise<boolean> {
+      const [of = '', snapshot] = name.split('@');
+      const dataset = store
+        .imported()
+        .flatMap((pool) => pool.datasets)
+        .find((record) => record.name === of);
+      const found =
+        snapshot === undefined ? dataset : dataset?.snapshots?.find((candidate) => candidate.name === snapshot);
+      return found?.made === mark;
+    },
   };
 }
 

@@ -68,6 +68,8 @@ export interface DatasetRecord {
   readonly keySlots?: string | undefined;
   /** Whether nothing mounts it until it is moved again. */
   readonly unmounted?: boolean | undefined;
+  /** The mark that it was created with. */
+  readonly made?: string | undefined;
   /** The oldest first. */
   readonly snapshots?: readonly SnapshotRecord[] | undefined;
 }
@@ -81,6 +83,7 @@ export interface SnapshotRecord {
   readonly properties: Values;
   readonly deferred?: boolean | undefined;
   readonly task?: number | undefined;
+  readonly made?: string | undefined;
 }
 
 /** Times are milliseconds of the machine's clock. */
@@ -134,6 +137,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
           encryption: optional(shapeOf<EncryptionRecord>({ digest: isText, locked: isFlag })),
           keySlots: optional(isText),
           unmounted: optional(isFlag),
+          made: optional(isText),
           snapshots: optional(
             listOf(
               shapeOf<SnapshotRecord>({
@@ -143,6 +147,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
                 properties: isValues,
                 deferred: optional(isFlag),
                 task: optional(isNumber),
+                made: optional(isText),
               }),
             ),
           ),

@@ -15,7 +15,10 @@ export function datasetRecord(
   const { key, slots } = settings.encryption ?? {};
   const own = key === undefined ? {} : { encryption: { digest: digestOf(key), locked: false }, keySlots: slots };
   const comment = settings.comment || undefined;
-  return Object.freeze({ guid: newGuid(), name, kind, properties, comment, mountpoint, ...own });
+  return Object.freeze({
+    ...{ guid: newGuid(), name, kind, properties, comment, mountpoint, ...own },
+    ...(settings.mark !== undefined && { made: settings.mark }),
+  });
 }
 
 /** How a key is recognized. */

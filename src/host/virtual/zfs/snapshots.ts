@@ -54,7 +54,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
 
     async createSnapshot(
       fullName: string,
-      { recursive = false, task }: { recursive?: boolean; task?: number } = {},
+      { recursive = false, task, mark }: { recursive?: boolean; task?: number; mark?: string | undefined } = {},
     ): Promise<void> {
       const [of, name] = partsOf(fullName, 'cannot create snapshot');
       if (!/^[-A-Za-z0-9_.: ]+$/.test(name))
@@ -69,6 +69,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
             created,
             properties: contentProperties(candidate),
             ...(task === undefined ? {} : { task }),
+            ...(mark === undefined ? {} : { made: mark }),
           }),
         ]),
       );
@@ -122,13 +123,17 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
       return [];
     },
 
-    async cloneSnapshot(snapshotName: string, name: string): Promise<void> {
+    async cloneSnapshot(
+      snapshotName: string,
+      name: string,
+      { mark }: { mark?: string | undefined } = {},
+    ): Promise<void> {
       const { pool, dataset, snapshot } = store.snapshot(snapshotName, `cannot open '${snapshotName}'`);
       if (poolNameOf(name) !== pool.name)
         throw new HostError(`cannot create '${name}': source and target pools differ`);
       store.poolForNew(name);
       const clone = Object.freeze({
-        ...datasetRecord(name, dataset.kind, snapshot.properties, {}),
+        ...datasetRecord(name, dataset.kind, snapshot.properties, { mark }),
         origin: snapshotName,
       });
       try {
