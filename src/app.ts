@@ -414,6 +414,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     limits: bounds,
     names,
     challengeAnswer: (path) => challengeAnswer(path, challenges),
+    begins: () => eventLoop.heed(),
     console: parts.console ?? noConsole,
     metrics: (format) =>
       exposition(
@@ -464,6 +465,9 @@ export async function openApp(parts: AppParts): Promise<App> {
       first = undefined;
       history.open();
       if (parts.longestTurn !== undefined) eventLoop.begin();
+      engine.events.listen(({ name }) => {
+        if (name === 'job.started') eventLoop.work();
+      });
       pairWatch?.begin({ after: parts.takesPool === true ? 'take' : undefined });
       clients?.begin();
       webhooks.begin();

@@ -82,6 +82,8 @@ export interface ServerParts {
   readonly console: ConsoleFiles;
   /** The metrics as text, in pieces. */
   readonly metrics: (format: Exposition) => Iterable<string>;
+  /** Called when a request begins. */
+  readonly begins: () => void;
   /** Receives how long each request took, by its route. */
   readonly requestTimes: Distribution;
   /** Receives the requests that changed something or were refused. */
@@ -185,6 +187,7 @@ export function buildServer(parts: ServerParts): HttpServer {
   );
   function serve(raw: IncomingMessage, response: ServerResponse): void {
     count += 1;
+    parts.begins();
     const exchange = new Exchange(raw, response, `${prefix}-${count.toString(36)}`, ended);
     try {
       admit(exchange);

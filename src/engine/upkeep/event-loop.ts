@@ -6,10 +6,13 @@ import type { Problem } from '../declare/problem.ts';
 const interval = 20;
 
 /**
- * Milliseconds between two looks while it rests, so that an idle machine is not woken fifty times a second. The first
- * stall after a rest is noticed if it lasts until the next look; from then on the daemon works.
+ * Milliseconds between two looks while it rests, so that an idle machine is hardly woken. A request or a job ends the rest.
+ * Of other work, the first stall is noticed if it lasts until the next look; from then on the daemon works.
  */
-const restingInterval = 500;
+const restingInterval = 5000;
+
+/** Milliseconds of computing in the first turn of a request from which on the daemon works: more turns may follow. */
+const worksFrom = 5;
 
 /**
  * It rests when it computed for less than a tenth of the time of so many looks, and works when it computed for more than a
@@ -71,6 +74,7 @@ export class EventLoop {
   readonly #log: Log;
   readonly #clocks: Clocks;
   readonly #limit: number;
+  readonly #rest: number;
   readonly #histogram = monitorEventLoopDelay({ resolution: interval });
   readonly #recent: Stall[] = [];
   #stalls = 0;
@@ -78,6 +82,7 @@ export class EventLoop {
   #last: { readonly elapsed: number; readonly used: number };
   #timer: NodeJS.Timeout | undefined;
   #interval = interval;
+  #isHeeding = false;
   /** What the looks since a fixed number of them found. */
   #window: Looks = noLooks;
 
@@ -86,14 +91,18 @@ export class EventLoop {
     log,
     clocks = own,
     limit = longestTurn,
+    rest = restingInterval,
   }: {
     now: () => number;
     log: Log;
     clocks?: Clocks;
     /** Milliseconds of computing that are not yet a stall. */
     limit?: number | undefined;
+    /** Milliseconds between two looks at rest. */
+    rest?: number;
   }) {
     this.#limit = limit;
+    this.#rest = rest;
     this.#now = now;
     this.#log = log;
     this.#clocks = clocks;
@@ -111,6 +120,33 @@ export class EventLoop {
     this.#histogram.disable();
   }
 
+  /** A request begins. At rest, a timer would not notice how long its first turn takes: the end of the turn does. */
+  heed(): void {
+    if (!this.#isAtRest || this.#isHeeding) return;
+    this.#isHeeding = true;
+    const begun = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
+    setImmediate(() => {
+      this.#isHeeding = false;
+      const now = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
+      const computed = now.used - begun.used;
+      if (!this.#isAtRest || computed < worksFrom) return;
+      this.#last = now;
+      this.#lookEach(interval);
+      this.#note(Math.min(now.elapsed - begun.elapsed, computed));
+    });
+  }
+
+  /** Work begins that may compute, such as a job. */
+  work(): void {
+    if (!this.#isAtRest) return;
+    this.#last = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
+    this.#lookEach(interval);
+  }
+
+  get #isAtRest(): boolean {
+    return this.#timer !== undefined && this.#interval !== interval;
+  }
+
   #lookEach(milliseconds: number): void {
     this.#interval = milliseconds;
     this.#window = noLooks;
@@ -125,14 +161,14 @@ export class EventLoop {
   /** Looks more often while the daemon works than while it rests. */
   #keepPace(passed: number, computed: number): void {
     if (this.#timer === undefined) return;
-    if (this.#interval === restingInterval) {
+    if (this.#isAtRest) {
       if (computed > worksAbove * passed) this.#lookEach(interval);
       return;
     }
     const { looks, ...sums } = this.#window;
     this.#window = { looks: looks + 1, passed: sums.passed + passed, computed: sums.computed + computed };
     if (this.#window.looks < looksBeforeRest) return;
-    if (this.#window.computed < restsBelow * this.#window.passed) this.#lookEach(restingInterval);
+    if (this.#window.computed < restsBelow * this.#window.passed) this.#lookEach(this.#rest);
     else this.#window = noLooks;
   }
 
@@ -144,7 +180,11 @@ export class EventLoop {
     const passed = elapsed - this.#last.elapsed;
     this.#last = { elapsed, used };
     this.#keepPace(passed, computed);
-    const milliseconds = Math.round(Math.min(late, computed));
+    this.#note(Math.min(late, computed));
+  }
+
+  #note(stall: number): void {
+    const milliseconds = Math.round(stall);
     if (milliseconds <= this.#limit) return;
     this.#stalls += 1;
     this.#longest = Math.max(this.#longest, milliseconds);

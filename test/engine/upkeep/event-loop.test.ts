@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { EventLoop } from '../../../src/engine/upkeep/event-loop.ts';
 import { standingClock } from '../../support/hosts.ts';
 
@@ -64,29 +65,89 @@ test('a real computation of this process is noticed', async () => {
   assert.ok(loop.report.delay.max > 0, JSON.stringify(loop.report));
 });
 
-test('an idle daemon is woken twice a second, also where each look costs a millisecond, and looks often again when it works', async () => {
-  let [looks, used] = [0, 0];
+/** A daemon whose looks are counted, with clocks that the test moves. */
+function counted(t: TestContext, options: { readonly rest?: number } = {}) {
+  let [looks, used, late] = [0, 0, 0];
   const clocks = {
-    elapsed: () => performance.now(),
+    elapsed: () => performance.now() + late,
     used() {
       looks += 1;
       used += 1;
       return used;
     },
   };
-  const loop = new EventLoop({ now: Date.now, log: { debug() {}, info() {}, warn() {}, error() {} }, clocks });
-  const looksWithin = async (milliseconds: number) => {
-    const before = looks;
-    await new Promise((resolve) => setTimeout(resolve, milliseconds));
-    return looks - before;
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const loop = new EventLoop({ now: Date.now, log, clocks, ...options });
+  t.after(() => loop.end());
+  return {
+    loop,
+    compute(milliseconds: number) {
+      used += milliseconds;
+      late += milliseconds;
+    },
+    async looksWithin(milliseconds: number) {
+      const before = looks;
+      await pause(milliseconds);
+      return looks - before;
+    },
   };
+}
+
+test('an idle daemon is hardly woken, also where each look costs a millisecond, and looks often again when it works', async (t) => {
+  const { loop, compute, looksWithin } = counted(t, { rest: 500 });
   loop.begin();
   await looksWithin(2000);
   const idle = await looksWithin(1000);
-  used += 60;
+  compute(60);
   await looksWithin(600);
   const working = await looksWithin(400);
-  loop.end();
   assert.ok(idle <= 3, `${idle} looks in a second at rest`);
   assert.ok(working > 5, `${working} looks in 0.4 s at work`);
+  const { loop: usual, looksWithin: usualWithin } = counted(t);
+  usual.begin();
+  await usualWithin(2000);
+  const looks = await usualWithin(2000);
+  assert.ok(looks <= 1, `${looks} looks in two seconds at rest`);
+});
+
+test('the first stall after a rest is noticed once if a request causes it, and a short request does not end the rest', async (t) => {
+  const { loop, compute, looksWithin } = counted(t);
+  loop.begin();
+  await looksWithin(2000);
+  const request = async (milliseconds: number) => {
+    loop.heed();
+    loop.heed();
+    compute(milliseconds);
+    await new Promise(setImmediate);
+  };
+  await request(1);
+  const idle = await looksWithin(400);
+  assert.ok(idle <= 2, `${idle} looks after a short request`);
+  assert.equal(loop.report.stalls, 0);
+  await request(130);
+  const working = await looksWithin(400);
+  assert.ok(working > 5, `${working} looks after a long request`);
+  assert.deepEqual([loop.report.stalls, Math.round(loop.report.longest / 10)], [1, 13]);
+});
+
+test('a job ends the rest', async (t) => {
+  const { loop, looksWithin } = counted(t);
+  loop.begin();
+  await looksWithin(2000);
+  loop.work();
+  const working = await looksWithin(400);
+  assert.ok(working > 5, `${working} looks in 0.4 s of a job`);
+  assert.equal(loop.report.stalls, 0);
+});
+
+test('nothing is looked at before the begin and after the end', async (t) => {
+  const { loop, looksWithin } = counted(t);
+  loop.heed();
+  loop.work();
+  assert.equal(await looksWithin(100), 0);
+  loop.begin();
+  loop.end();
+  loop.heed();
+  loop.work();
+  assert.equal(await looksWithin(100), 0);
 });
