@@ -183,18 +183,20 @@ interface DatasetChange extends Texts<'name' | 'former'> {
   readonly settings: DatasetSettings;
 }
 
+function settingsOf(text: string): DatasetSettings {
+  const settings: DatasetSettings = JSON.parse(text);
+  return settings;
+}
+
 /** `former` are the settings that restore what there was, as JSON. */
 export const changeDataset = ensure<'name' | 'former', DatasetChange>({
   kind: 'change dataset',
   keeps: ['name', 'former'],
   title: ({ name, what }) => `change the ${what} ${name}`,
-  make: ({ zfs }, { name, settings }) => zfs.changeDataset(name, settings),
-  async unmake({ zfs }, { name, former }) {
-    const settings: DatasetSettings = JSON.parse(former);
-    await zfs.changeDataset(name, settings);
-  },
+  make: ({ zfs }, { name, settings, former }) => zfs.changeDataset(name, settings, settingsOf(former)),
+  unmake: ({ zfs }, { name, former }) => zfs.changeDataset(name, settingsOf(former)),
   // Descendants inherit the properties.
-  touches: ({ name }) => [{ dataset: name, below: true }],
+  touches: ({ name }) => [{ dataset: name, below: 'known' }],
 });
 
 interface NewSnapshot {

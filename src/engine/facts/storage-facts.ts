@@ -82,6 +82,8 @@ export class StorageLooks {
   readonly #poolMarks = new Map<string, Mark>();
   /** The same for datasets that were looked at with everything below them. */
   readonly #treeMarks = new Map<string, Mark>();
+  /** The same for those of which the known ones below were looked at: there may be others, which have events of their own. */
+  readonly #knownMarks = new Map<string, Mark>();
   readonly #zfs: Zfs;
   readonly #now: () => number;
   readonly #changed: () => void;
@@ -178,7 +180,9 @@ export class StorageLooks {
     if ('pool' in subject) return this.#markOf(this.#poolMarks, subject.pool).at;
     const { dataset, below } = subject;
     if (below !== true) return this.#markOf(this.#marks, dataset).at;
-    const ofTrees = [...this.#treeMarks].filter(([root]) => isWithin(dataset, root)).map(([, { at }]) => at);
+    const ofTrees = [...this.#treeMarks, ...this.#knownMarks]
+      .filter(([root]) => isWithin(dataset, root))
+      .map(([, { at }]) => at);
     return Math.max(this.#whole.at, ...ofTrees);
   }
 
@@ -201,6 +205,7 @@ export class StorageLooks {
     const wholeDatasets = new Map(datasets.map((one) => [one.name, one]));
     for (const one of this.#hidden(pools, datasets)) wholeDatasets.set(one.name, one);
     this.#dropRemoved(mark, wholeDatasets);
+    for (const [root, { look }] of this.#knownMarks) if (look < mark.look) this.#knownMarks.delete(root);
     keepNewer(this.#poolMarks, mark, wholePools, old.pools);
     keepNewer(this.#marks, mark, wholeDatasets, this.#datasets);
     this.#whole = mark;
@@ -219,13 +224,20 @@ export class StorageLooks {
   async #lookAt(subjects: readonly ZfsSubject[]): Promise<void> {
     if (subjects.length > mostSubjects) return await this.#everything.ask();
     const mark = this.#begin();
-    const names = subjects.flatMap((subject) => ('dataset' in subject ? [subject.dataset] : []));
-    const trees = outermost(
-      subjects.flatMap((subject) => ('dataset' in subject && subject.below === true ? [subject.dataset] : [])),
-    );
+    const ofDatasets = subjects.filter((subject) => 'dataset' in subject);
+    const knownBelow = ofDatasets
+      .filter(({ below }) => below === 'known')
+      .map(({ dataset }) => ({ dataset, all: [...this.#datasets.keys()].filter((name) => isWithin(name, dataset)) }));
+    // By name they are part of one look with those above.
+    const few = knownBelow.filter(({ all }) => all.length <= mostSubjects);
+    const names = [...ofDatasets.map(({ dataset }) => dataset), ...few.flatMap(({ all }) => all)];
+    const trees = outermost([
+      ...ofDatasets.filter(({ below }) => below === true).map(({ dataset }) => dataset),
+      ...knownBelow.filter(({ all }) => all.length > mostSubjects).map(({ dataset }) => dataset),
+    ]);
     const poolNames = [...new Set(subjects.flatMap((subject) => ('pool' in subject ? [subject.pool] : [])))];
     const alone = [...new Set([...names, ...poolNames].flatMap(withThoseAbove))].filter(
-      (name) => !trees.includes(name),
+      (name) => !trees.some((root) => isWithin(name, root)),
     );
     const [pools, found] = await Promise.all([
       poolNames.length === 0 ? [] : this.#zfs.pools(poolNames),
@@ -241,6 +253,7 @@ export class StorageLooks {
     const below = [...this.#datasets.keys(), ...there].filter((name) => roots.some((root) => isWithin(name, root)));
     const datasets = this.#merged(this.#marks, mark, this.#datasets, found, [...alone, ...below]);
     for (const root of roots) if (this.#markOf(this.#treeMarks, root).look < mark.look) this.#treeMarks.set(root, mark);
+    for (const { dataset } of few) this.#knownMarks.set(dataset, mark);
     this.#isPartial = true;
     this.#keep(
       newPools,

@@ -46,7 +46,7 @@ export function subjectsOf(touches: readonly Touched[]): readonly string[] {
     if (typeof touched === 'string') return touched.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
     if ('path' in touched) return touched.path;
     if ('pool' in touched) return `pool ${touched.pool}`;
-    return `dataset ${touched.dataset}${touched.below === true ? ' and those below' : ''}`;
+    return `dataset ${touched.dataset}${(touched.below ?? false) === false ? '' : ' and those below'}`;
   });
 }
 

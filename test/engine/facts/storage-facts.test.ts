@@ -69,6 +69,33 @@ test('a look at a dataset lists only the dataset and its parents', async (t) => 
   assert.deepEqual(snapshotsIn(looks), ['tank/a/b@monday']);
 });
 
+test('a look at a dataset with those below it that are known lists them by name, and covers the event of the change', async (t) => {
+  const { zfs, looks, listed, now } = await machineWithPool(t);
+  for (const name of ['tank/a', 'tank/a/b', 'tank/ab']) await zfs.createDataset(name);
+  await looks.renewAll();
+  await zfs.createDataset('tank/a/theirs');
+  const at = now();
+  await zfs.changeDataset('tank/a', { properties: { atime: 'off' } });
+  await looks.renew([{ dataset: 'tank/a', below: 'known' }]);
+  assert.deepEqual(listed.slice(1), [{ names: ['tank', 'tank/a', 'tank/a/b'], trees: [] }]);
+  assert.equal(looks.storage.datasets.get('tank/a/b')?.properties.atime, 'off');
+  await looks.heed([{ subject: { dataset: 'tank/a', below: true }, at }]);
+  assert.equal(listed.length, 2);
+  await looks.heed([{ subject: { dataset: 'tank/a/theirs' }, at: now() }]);
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/a', 'tank/a/b', 'tank/a/theirs', 'tank/ab']);
+});
+
+test('a look at those below a dataset that are known never hides what a look at everything finds', async (t) => {
+  let isSlow = true;
+  const { zfs, looks } = await machineWithPool(t, () => (isSlow ? 50 : 0));
+  for (const name of ['tank/a', 'tank/a/b']) await zfs.createDataset(name);
+  const everything = looks.renewAll();
+  isSlow = false;
+  await looks.renew([{ dataset: 'tank/a', below: 'known' }]);
+  await everything;
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/a', 'tank/a/b']);
+});
+
 test('datasets of a suspended pool, which ZFS does not list, stay with their snapshots', async (t) => {
   const { zfs, watched, looks } = await machineWithPool(t);
   await zfs.createDataset('tank/a');

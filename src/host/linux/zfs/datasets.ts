@@ -1,22 +1,17 @@
 import { HostError } from '../../ports/index.ts';
-import {
-  commentProperty,
-  type Dataset,
-  type DatasetScope,
-  type DatasetSettings,
-  type Datasets,
-  type NewDatasetSettings,
-} from '../../ports/zfs.ts';
+import type { Dataset, DatasetScope, DatasetSettings, Datasets, NewDatasetSettings } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
+import { Comments } from './comments.ts';
 import { isMade } from './made.ts';
 import { moveDataset } from './moving.ts';
-import { isGone, ofSystem, type Programs } from './programs.ts';
-import { datasetColumns, readComments, readDatasets } from './read-datasets.ts';
+import { ofSystem, type Programs } from './programs.ts';
+import { datasetColumns, readDatasets } from './read-datasets.ts';
 import { encryptionArgv, markArgv, optionsOf, ownSettings, restore, set, wantedOf } from './settings.ts';
-import { volumeDevice } from './volume-device.ts';
+import { deviceOfVolume } from './volume-device.ts';
 
 export function linuxDatasets(programs: Programs): Datasets {
   let looks = 0;
+  const comments = new Comments(programs);
   const datasets: Datasets = {
     async datasets(scope?: DatasetScope): Promise<readonly Dataset[]> {
       const begun = Date.now() / 1000;
@@ -37,32 +32,12 @@ export function linuxDatasets(programs: Programs): Datasets {
         lists.length === 1
           ? found
           : [...new Map(found.map((one) => [one.name, one])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-      const commented = new Set(datasets.filter((one) => one.comment !== undefined).map((one) => one.name));
-      if (commented.size === 0) return datasets;
-      // OpenZFS 2.3's JSON output leaves out characters beyond U+FFFF; its plain output has them.
-      const asked = scope === undefined ? [] : [...commented];
-      const plain = await programs.run(
-        'zfs',
-        'get',
-        '-H',
-        '-t',
-        'filesystem,volume',
-        '-s',
-        'local,received',
-        '-o',
-        'name,value',
-        commentProperty,
-        ...asked,
-      );
-      if (plain.status !== 0 && !isGone(plain)) expectSuccess(plain, ['zfs', 'get', commentProperty]);
-      const comments = readComments(plain.stdout, commented);
-      return datasets.map((one) =>
-        commented.has(one.name) ? Object.freeze({ ...one, comment: comments.get(one.name) ?? one.comment }) : one,
-      );
+      return await comments.complete(datasets, scope === undefined);
     },
 
     async createDataset(name: string, settings: NewDatasetSettings = {}): Promise<void> {
       await create(programs, settings, '--', name);
+      comments.note(name, settings.comment);
     },
 
     /**
@@ -72,35 +47,43 @@ export function linuxDatasets(programs: Programs): Datasets {
     async createVolume(name: string, size: number, settings: NewDatasetSettings = {}): Promise<void> {
       const { volsize: _, reservation, refreservation = 'auto', ...properties } = settings.properties ?? {};
       await create(programs, { ...settings, properties }, '-s', '-V', String(size), '--', name);
+      const space = [
+        ...(reservation === undefined || reservation === 'inherit' ? [] : [['reservation', reservation] as const]),
+        // A volume that is created so reserves nothing.
+        ...(refreservation === '0' || refreservation === 'none'
+          ? []
+          : [['refreservation', refreservation === 'inherit' ? 'auto' : refreservation] as const]),
+      ];
       try {
-        await set(programs, name, [
-          ...(reservation === undefined || reservation === 'inherit' ? [] : [['reservation', reservation] as const]),
-          ['refreservation', refreservation === 'inherit' ? 'auto' : refreservation],
-        ]);
+        if (space.length > 0) await set(programs, name, space);
       } catch (error) {
         await datasets.destroyDataset(name);
         throw error instanceof HostError
           ? new HostError(error.message.replace(/^cannot set property for/, 'cannot create'), { cause: error })
           : error;
       }
-      await volumeDevice(programs, name);
+      comments.note(name, settings.comment);
+      await deviceOfVolume(name);
     },
 
-    async changeDataset(name: string, settings: DatasetSettings): Promise<void> {
+    async changeDataset(name: string, settings: DatasetSettings, former?: DatasetSettings): Promise<void> {
       const wanted = wantedOf(settings);
       if (wanted.length === 0) return;
       const names = wanted.map(([property]) => property);
       const own = wanted.filter(([, value]) => value !== undefined);
       const inherit = wanted.filter(([, value]) => value === undefined);
-      const before = await ownSettings(programs, name, names);
+      // zfs sets several one after the other, and may have changed some when it fails.
+      const before =
+        names.length > 1 &&
+        (former === undefined ? await ownSettings(programs, name, names) : new Map(wantedOf(former)));
       try {
         if (own.length > 0) await set(programs, name, own);
         for (const [property] of inherit) await programs.do('zfs', 'inherit', property, name);
       } catch (error) {
-        // zfs sets them one after the other and may have changed some.
-        if (names.length > 1) await restore(programs, name, before, names);
+        if (before !== false) await restore(programs, name, before, names);
         throw error;
       }
+      comments.note(name, settings.comment);
     },
 
     async destroyDataset(

@@ -7,7 +7,8 @@ export interface Datasets {
   createDataset(name: string, settings?: NewDatasetSettings): Promise<void>;
   /** Creates a volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
   createVolume(name: string, size: number, settings?: NewDatasetSettings): Promise<void>;
-  changeDataset(name: string, settings: DatasetSettings): Promise<void>;
+  /** Changes all of it or nothing. `former` are those that restore what there was, where they are known. */
+  changeDataset(name: string, settings: DatasetSettings, former?: DatasetSettings): Promise<void>;
   /**
    * `recursive` also destroys children and snapshots, `clones` also clones of these. Without the options, throws if
    * there are any.
@@ -76,7 +77,7 @@ export const canmountProperty = 'holdfast:canmount';
 export const madeProperty = 'holdfast:made';
 
 /** A mark that no other creation has. It begins with the time, for the one who sees it in `zfs get`. */
-export const newMark = (): string => `${new Date().toISOString()}/${crypto.randomUUID().slice(0, 8)}`;
+export const newMark = (): string => `${new Date().toISOString()}/${Math.random().toString(36).slice(2, 10)}`;
 
 /** Milliseconds since 1970; not a number for what is no mark. */
 export const timeOfMark = (mark: string): number => Date.parse(mark.slice(0, mark.indexOf('/')));
