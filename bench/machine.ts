@@ -9,6 +9,8 @@ import { noteProgramsIn } from './programs.ts';
 
 const repeats = 5;
 const idleSeconds = 120;
+/** Milliseconds after which the events of a change were read. */
+const eventsAfter = 1500;
 
 await using nas = await startNas({ disks: 1, diskSize: '3G', memory: 2048 });
 const { api, machine } = nas;
@@ -47,17 +49,35 @@ const before = await used();
 await pause(idleSeconds * 1000);
 const idle = ((await used()) - before) / idleSeconds;
 await noteProgramsIn(nas);
-const programs: number[] = [];
-for (let n = 0; n < repeats; n += 1) {
+/** `zfs` programs of a change and of what its events cause. */
+const programsOf = async (change: () => Promise<unknown>) => {
   await machine.run(': >/tmp/programs');
-  await api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: `one${n}` });
-  programs.push(Number(await output("grep -c ' zfs ' /tmp/programs || true")));
+  await change();
+  await pause(eventsAfter);
+  return Number(await output("grep -c ' zfs ' /tmp/programs || true"));
+};
+const programs = new Map<string, number[]>();
+for (let n = 0; n < repeats; n += 1) {
+  const path = `storage/dataset/tank/one${n}/`;
+  const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['new dataset', () => api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name: `one${n}` })],
+    ['change of one property', () => api.expect(200, 'PUT', path, { atime: 'off' })],
+    ['change of three settings', () => api.expect(200, 'PUT', path, { atime: 'on', quota: '1G', comments: 'one' })],
+    ['new snapshot', () => api.expect(201, 'POST', 'storage/snapshot/', { dataset: `tank/one${n}`, name: 'now' })],
+    ['destroyed dataset', () => api.expect(204, 'DELETE', path)],
+  ];
+  for (const [what, change] of changes) programs.set(what, [...(programs.get(what) ?? []), await programsOf(change)]);
 }
 const figures: readonly Figure[] = [
   { what: 'ready after a restart: processor time, helper included', value: median(starts), unit: 's' },
   { what: "ready after a restart: times bare Node's start", value: median(starts) / bare, unit: '' },
   { what: 'resident after a restart', value: resident, unit: 'MB', aim: { most: 100 } },
   { what: 'idle: part of the core, helper included', value: idle * 100, unit: '%', aim: { most: 0.1 } },
-  { what: 'zfs programs for a new dataset', value: median(programs), unit: '', aim: { most: 2 } },
+  ...[...programs].map(([what, counts]) => ({
+    what: `zfs programs for a ${what}`,
+    value: median(counts),
+    unit: '',
+    aim: { most: 2 },
+  })),
 ];
 report('machine', figures);

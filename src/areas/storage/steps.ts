@@ -157,7 +157,7 @@ export const destroyDataset = act<'name' | 'with', DatasetDestruction>({
   isDone: async (host, { name }) => !(await isThere(host, name)),
   perform: ({ zfs }, { name, with: along }) =>
     zfs.destroyDataset(name, { recursive: along === 'children', clones: along === 'clones' }),
-  touches: ({ name, touches }) => touches ?? [{ dataset: name, below: true }],
+  touches: ({ name, touches }) => touches ?? [{ dataset: name, below: true, isGone: true }],
 });
 
 /** Destroys a dataset that belongs to nothing. Two jobs may do so at once, so a missing dataset is not an error. */

@@ -51,5 +51,5 @@ export function childTree(root: Dataset, { storage }: Facts): Child {
 export function touchedByDestroying(name: string, { datasets }: Storage): readonly Touched[] {
   const destroyed = [...datasets.values()].filter((dataset) => isWithin(dataset.name, name));
   const origins = destroyed.flatMap(({ origin }) => origin?.split('@')[0] ?? []);
-  return [{ dataset: name, below: true }, ...[...new Set(origins)].map((dataset) => ({ dataset }))];
+  return [{ dataset: name, below: true, isGone: true }, ...[...new Set(origins)].map((dataset) => ({ dataset }))];
 }

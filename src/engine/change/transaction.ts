@@ -9,7 +9,7 @@ import type { Log } from '../declare/log.ts';
 import type { Sequel, Task } from '../declare/resource.ts';
 import type { JobRun, Step } from '../declare/step.ts';
 import type { DesiredFile } from '../declare/subsystem.ts';
-import type { Facts, Touched } from '../facts/facts.ts';
+import { type Facts, inDoubt, type Touched } from '../facts/facts.ts';
 import { differences } from '../plan/converge/converge.ts';
 import type { EditedFiles } from '../plan/edited-files.ts';
 import { OpenPlan } from '../plan/journal.ts';
@@ -192,7 +192,7 @@ export class Transaction {
       { error: messageOf(error), requests: changes.map(({ context }) => context.request) },
       `change failed: ${changes.map(({ title }) => title).join('; ')}`,
     );
-    await renew(this.#touched);
+    await renew(inDoubt(this.#touched));
   }
 
   #announce(): void {

@@ -61,6 +61,11 @@ export interface TouchedPath {
   readonly path: string;
 }
 
+/** The same after a failure: whether what was to be destroyed is gone has to be looked at. */
+export function inDoubt(touched: ReadonlySet<Touched>): ReadonlySet<Touched> {
+  return new Set([...touched].map((one) => (isSubject(one) && 'dataset' in one ? { ...one, isGone: false } : one)));
+}
+
 export function topicOf(touched: Touched): Topic {
   return typeof touched === 'string' ? touched : 'storage';
 }

@@ -225,19 +225,27 @@ export class StorageLooks {
     if (subjects.length > mostSubjects) return await this.#everything.ask();
     const mark = this.#begin();
     const ofDatasets = subjects.filter((subject) => 'dataset' in subject);
+    const asked = ofDatasets.filter(({ isGone }) => isGone !== true);
+    // Unless something of their names was made since, it is known what a look at them finds.
+    const destroyed = ofDatasets
+      .map(({ dataset }) => dataset)
+      .filter((name) => !asked.some(({ dataset }) => isWithin(dataset, name)));
     const knownBelow = ofDatasets
       .filter(({ below }) => below === 'known')
       .map(({ dataset }) => ({ dataset, all: [...this.#datasets.keys()].filter((name) => isWithin(name, dataset)) }));
     // By name they are part of one look with those above.
     const few = knownBelow.filter(({ all }) => all.length <= mostSubjects);
     const names = [...ofDatasets.map(({ dataset }) => dataset), ...few.flatMap(({ all }) => all)];
+    const isDestroyed = (name: string) => destroyed.some((root) => isWithin(name, root));
     const trees = outermost([
-      ...ofDatasets.filter(({ below }) => below === true).map(({ dataset }) => dataset),
+      ...ofDatasets
+        .filter(({ dataset, below }) => below === true && !destroyed.includes(dataset))
+        .map(({ dataset }) => dataset),
       ...knownBelow.filter(({ all }) => all.length > mostSubjects).map(({ dataset }) => dataset),
     ]);
     const poolNames = [...new Set(subjects.flatMap((subject) => ('pool' in subject ? [subject.pool] : [])))];
     const alone = [...new Set([...names, ...poolNames].flatMap(withThoseAbove))].filter(
-      (name) => !trees.some((root) => isWithin(name, root)),
+      (name) => !trees.some((root) => isWithin(name, root)) && !isDestroyed(name),
     );
     const [pools, found] = await Promise.all([
       poolNames.length === 0 ? [] : this.#zfs.pools(poolNames),
@@ -251,8 +259,10 @@ export class StorageLooks {
     const gone = alone.filter((name) => !there.has(name));
     const roots = [...trees, ...gone];
     const below = [...this.#datasets.keys(), ...there].filter((name) => roots.some((root) => isWithin(name, root)));
-    const datasets = this.#merged(this.#marks, mark, this.#datasets, found, [...alone, ...below]);
-    for (const root of roots) if (this.#markOf(this.#treeMarks, root).look < mark.look) this.#treeMarks.set(root, mark);
+    const merged = this.#merged(this.#marks, mark, this.#datasets, found, [...alone, ...below]);
+    const datasets = destroyed.length === 0 ? merged : this.#without(merged, destroyed, mark);
+    for (const root of [...roots, ...destroyed])
+      if (this.#markOf(this.#treeMarks, root).look < mark.look) this.#treeMarks.set(root, mark);
     for (const { dataset } of few) this.#knownMarks.set(dataset, mark);
     this.#isPartial = true;
     this.#keep(
@@ -299,6 +309,20 @@ export class StorageLooks {
       marks.set(name, mark);
     }
     return merged.size === old.size && [...there.keys()].every((name) => old.has(name)) ? merged : inOrder(merged);
+  }
+
+  /** The datasets without those that were destroyed, unless a later look has found them. */
+  #without(all: Storage['datasets'], destroyed: readonly string[], mark: Mark): Storage['datasets'] {
+    const left = new Map(all);
+    const below = [...all.keys()].filter((name) => destroyed.some((root) => isWithin(name, root)));
+    for (const name of new Set([...destroyed, ...below])) {
+      const { look, at } = this.#markOf(this.#marks, name);
+      if (look > mark.look) continue;
+      left.delete(name);
+      // They were not looked at: the event of a dataset that is made of this name since then is heeded.
+      this.#marks.set(name, { look: mark.look, at });
+    }
+    return left;
   }
 
   /** Drops from a look at everything what later looks at trees did not find any more. */

@@ -9,7 +9,7 @@ import { asFault, refused, unavailable } from '../declare/errors.ts';
 import type { Log } from '../declare/log.ts';
 import type { Attempt, Operations, Task, Work, World } from '../declare/resource.ts';
 import type { JobRun, Step } from '../declare/step.ts';
-import { type Topic, type Touched, topicOf } from '../facts/facts.ts';
+import { inDoubt, type Topic, type Touched, topicOf } from '../facts/facts.ts';
 import type { Passwords } from '../passwords.ts';
 import { Overtaken, replay } from '../plan/batch.ts';
 import { confined } from '../plan/confined.ts';
@@ -249,12 +249,12 @@ export class Workshop {
         change: (make) => changes.change(title, context, make, plan),
       });
       plan.end();
-      if (missed.size > 0) await renew(missed);
+      if (missed.size > 0) await renew(inDoubt(missed));
       return value;
     } catch (error) {
       if (!(await steps.takeBack(done))) running.leavesSomething();
       plan.end();
-      await renew(touched);
+      await renew(inDoubt(touched));
       throw error;
     }
   }

@@ -18,11 +18,17 @@ export interface Zfs extends Pools, PoolDevices, EncryptionKeys, Datasets, Snaps
 
 /**
  * What changed: the state of a pool, or a dataset with its snapshots; with `below` also all datasets below it, or with
- * `known` only those that are known, because the change adds none. `isNew` is a dataset that was just created empty.
+ * `known` only those that are known, because the change adds none. `isNew` is a dataset that was just created empty,
+ * `isGone` one that was destroyed with all below it.
  */
 export type ZfsSubject =
   | { readonly pool: string }
-  | { readonly dataset: string; readonly below?: boolean | 'known'; readonly isNew?: boolean };
+  | {
+      readonly dataset: string;
+      readonly below?: boolean | 'known';
+      readonly isNew?: boolean;
+      readonly isGone?: boolean;
+    };
 
 export interface ZfsEvent {
   readonly subject: ZfsSubject | 'everything';

@@ -69,6 +69,30 @@ test('a look at a dataset lists only the dataset and its parents', async (t) => 
   assert.deepEqual(snapshotsIn(looks), ['tank/a/b@monday']);
 });
 
+test('what was destroyed is not listed, unless it was made again', async (t) => {
+  const { zfs, looks, listed, now } = await machineWithPool(t);
+  const make = async () => {
+    for (const name of ['tank/a', 'tank/a/b', 'tank/a/b/c']) await zfs.createDataset(name);
+  };
+  await make();
+  await looks.renewAll();
+  const at = now();
+  await zfs.destroyDataset('tank/a/b', { recursive: true });
+  await looks.renew([{ dataset: 'tank/a/b', below: true, isGone: true }]);
+  assert.deepEqual(listed.slice(1), [{ names: ['tank', 'tank/a'], trees: [] }]);
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/a']);
+  // Its own event has been covered, that of one that another program makes has not.
+  await looks.heed([{ subject: { dataset: 'tank/a/b', below: true }, at }]);
+  assert.equal(listed.length, 2);
+  await zfs.createDataset('tank/a/b');
+  await looks.heed([{ subject: { dataset: 'tank/a/b' }, at: now() }]);
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/a', 'tank/a/b']);
+  await zfs.destroyDataset('tank/a', { recursive: true });
+  await make();
+  await looks.renew([{ dataset: 'tank/a', below: true, isGone: true }, { dataset: 'tank/a/b' }]);
+  assert.deepEqual(namesIn(looks), ['tank', 'tank/a', 'tank/a/b', 'tank/a/b/c']);
+});
+
 test('a look at a dataset with those below it that are known lists them by name, and covers the event of the change', async (t) => {
   const { zfs, looks, listed, now } = await machineWithPool(t);
   for (const name of ['tank/a', 'tank/a/b', 'tank/ab']) await zfs.createDataset(name);
@@ -276,10 +300,14 @@ test('looks that overtake one another never restore removed datasets or hide exi
             : what === 'destroy'
               ? zfs.destroyDataset(name, { recursive: true })
               : zfs.createSnapshot(`${name}@${index}`);
-        await deed.catch(() => {});
+        const isDone = await deed.then(
+          () => true,
+          () => false,
+        );
         // A destruction names what lay below, too, so that children that it removed are missed also when the dataset
         // is there again by the time of the look.
-        const look = looks.renew([{ dataset: name, below: what === 'destroy' }]);
+        const isGone = what === 'destroy' && isDone;
+        const look = looks.renew([{ dataset: name, below: what === 'destroy', isGone }]);
         if (waits) {
           await look;
           const there = (await zfs.datasets({ names: [name] })).length > 0;
