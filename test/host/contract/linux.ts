@@ -188,6 +188,7 @@ function describeReal(host: Host): void {
       const earlier = newMark();
       // What the machine leaves that loses power between the two transactions of a creation.
       await byOtherHands('zfs', 'create', `${pool}/a`);
+      await byOtherHands('zfs', 'snapshot', `${pool}/a@theirs`);
       // ZFS notes the time of a creation in whole seconds.
       await wait(1100);
       const later = newMark();
@@ -199,6 +200,7 @@ function describeReal(host: Host): void {
       assert.equal(await host.zfs.isMade(`${pool}/a`, earlier), true);
       assert.equal(await host.zfs.isMade(`${pool}/a`, later), false, 'it was there before the step');
       assert.equal(await host.zfs.isMade(`${pool}/b`, earlier), false, 'another one has created it since');
+      assert.equal(await host.zfs.isMade(`${pool}/a@theirs`, earlier), false, 'a snapshot is created with its mark');
     });
 
     test('a comment may have any character', async (t) => {

@@ -14,7 +14,8 @@ export async function isMade(programs: Programs, name: string, mark: string): Pr
   const outcome = await programs.run(...argv);
   if (outcome.status !== 0 && isGone(outcome)) return false;
   const found = readMade(expectSuccess(outcome, argv).stdout);
-  if (found.mark !== undefined) return found.mark === mark;
+  // A snapshot gets its properties with its creation.
+  if (found.mark !== undefined || name.includes('@')) return found.mark === mark;
   // ZFS has whole seconds.
   const begun = Math.floor(timeOfMark(mark) / 1000);
   const loaded = Math.floor(await loadedAt(name.split(/[/@]/)[0] ?? name));

@@ -63,6 +63,7 @@ export const viewOf = memo((pool: PoolRecord): PoolView => {
       keySlots: record.keySlots,
       origin: record.origin,
       snapshotStamp: stampOf(record),
+      isUntouched: record.snapshots === undefined,
     });
   });
   const referenced = pool.datasets.reduce((sum, dataset) => sum + referencedBy(dataset.kind), 0);
