@@ -82,8 +82,6 @@ export class StorageLooks {
   readonly #poolMarks = new Map<string, Mark>();
   /** The same for datasets that were looked at with everything below them. */
   readonly #treeMarks = new Map<string, Mark>();
-  /** The same for those of which the known ones below were looked at: there may be others, which have events of their own. */
-  readonly #knownMarks = new Map<string, Mark>();
   readonly #zfs: Zfs;
   readonly #now: () => number;
   readonly #changed: () => void;
@@ -169,21 +167,22 @@ export class StorageLooks {
   }
 
   /** After the clock was set back, looks from before have times that are still to come, and say nothing about an event. */
-  #hasSeen({ subject, at }: ZfsEvent): boolean {
-    const seen = this.#lookedAt(subject);
-    return seen > at && seen <= this.#now();
+  #hasSeen({ subject, at: happened }: ZfsEvent): boolean {
+    const now = this.#now();
+    const isLater = ({ at }: Mark) => at > happened && at <= now;
+    if (subject === 'everything') return isLater(this.#whole);
+    if ('pool' in subject) return isLater(this.#markOf(this.#poolMarks, subject.pool));
+    const { dataset, below = false } = subject;
+    const isSeen = (name: string) => isLater(this.#markOf(this.#marks, name));
+    if (below === false) return isSeen(dataset);
+    if (isLater(this.#whole)) return true;
+    if ([...this.#treeMarks].some(([root, mark]) => isWithin(dataset, root) && isLater(mark))) return true;
+    // Others below it have events of their own.
+    return below === 'known' && isSeen(dataset) && this.#knownIn(dataset).every(isSeen);
   }
 
-  /** When the last look at this began. */
-  #lookedAt(subject: ZfsEvent['subject']): number {
-    if (subject === 'everything') return this.#whole.at;
-    if ('pool' in subject) return this.#markOf(this.#poolMarks, subject.pool).at;
-    const { dataset, below } = subject;
-    if (below !== true) return this.#markOf(this.#marks, dataset).at;
-    const ofTrees = [...this.#treeMarks, ...this.#knownMarks]
-      .filter(([root]) => isWithin(dataset, root))
-      .map(([, { at }]) => at);
-    return Math.max(this.#whole.at, ...ofTrees);
+  #knownIn(root: string): readonly string[] {
+    return [...this.#datasets.keys()].filter((name) => isWithin(name, root));
   }
 
   #markOf(marks: ReadonlyMap<string, Mark>, name: string): Mark {
@@ -205,7 +204,6 @@ export class StorageLooks {
     const wholeDatasets = new Map(datasets.map((one) => [one.name, one]));
     for (const one of this.#hidden(pools, datasets)) wholeDatasets.set(one.name, one);
     this.#dropRemoved(mark, wholeDatasets);
-    for (const [root, { look }] of this.#knownMarks) if (look < mark.look) this.#knownMarks.delete(root);
     keepNewer(this.#poolMarks, mark, wholePools, old.pools);
     keepNewer(this.#marks, mark, wholeDatasets, this.#datasets);
     this.#whole = mark;
@@ -232,7 +230,7 @@ export class StorageLooks {
       .filter((name) => !asked.some(({ dataset }) => isWithin(dataset, name)));
     const knownBelow = ofDatasets
       .filter(({ below }) => below === 'known')
-      .map(({ dataset }) => ({ dataset, all: [...this.#datasets.keys()].filter((name) => isWithin(name, dataset)) }));
+      .map(({ dataset }) => ({ dataset, all: this.#knownIn(dataset) }));
     // By name they are part of one look with those above.
     const few = knownBelow.filter(({ all }) => all.length <= mostSubjects);
     const names = [...ofDatasets.map(({ dataset }) => dataset), ...few.flatMap(({ all }) => all)];
@@ -263,7 +261,6 @@ export class StorageLooks {
     const datasets = destroyed.length === 0 ? merged : this.#without(merged, destroyed, mark);
     for (const root of [...roots, ...destroyed])
       if (this.#markOf(this.#treeMarks, root).look < mark.look) this.#treeMarks.set(root, mark);
-    for (const { dataset } of few) this.#knownMarks.set(dataset, mark);
     this.#isPartial = true;
     this.#keep(
       newPools,

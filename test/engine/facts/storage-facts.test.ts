@@ -82,7 +82,11 @@ test('what was destroyed is not listed, unless it was made again', async (t) => 
   assert.deepEqual(listed.slice(1), [{ names: ['tank', 'tank/a'], trees: [] }]);
   assert.deepEqual(namesIn(looks), ['tank', 'tank/a']);
   // Its own event has been covered, that of one that another program makes has not.
-  await looks.heed([{ subject: { dataset: 'tank/a/b', below: true }, at }]);
+  await looks.heed([
+    { subject: { dataset: 'tank/a/b', below: 'known' }, at },
+    { subject: { dataset: 'tank/a/b/c', below: true }, at },
+    { subject: { dataset: 'tank/a/b', below: true }, at },
+  ]);
   assert.equal(listed.length, 2);
   await zfs.createDataset('tank/a/b');
   await looks.heed([{ subject: { dataset: 'tank/a/b' }, at: now() }]);
@@ -103,8 +107,11 @@ test('a look at a dataset with those below it that are known lists them by name,
   await looks.renew([{ dataset: 'tank/a', below: 'known' }]);
   assert.deepEqual(listed.slice(1), [{ names: ['tank', 'tank/a', 'tank/a/b'], trees: [] }]);
   assert.equal(looks.storage.datasets.get('tank/a/b')?.properties.atime, 'off');
-  await looks.heed([{ subject: { dataset: 'tank/a', below: true }, at }]);
+  await looks.heed([{ subject: { dataset: 'tank/a', below: 'known' }, at }]);
   assert.equal(listed.length, 2);
+  // What moves something may bring what is not known.
+  await looks.heed([{ subject: { dataset: 'tank/a', below: true }, at }]);
+  assert.deepEqual(listed[2], { names: ['tank'], trees: ['tank/a'] });
   await looks.heed([{ subject: { dataset: 'tank/a/theirs' }, at: now() }]);
   assert.deepEqual(namesIn(looks), ['tank', 'tank/a', 'tank/a/b', 'tank/a/theirs', 'tank/ab']);
 });

@@ -38,9 +38,19 @@ test('an event of a dataset names it, in milliseconds', () => {
 test('a change that the datasets below inherit or move with is an event of the whole tree', () => {
   const subjectOf = (what: string) => eventsIn(history(what, 'tank/media'))[0]?.subject;
   assert.deepEqual(subjectOf('create'), { dataset: 'tank/media' });
-  assert.deepEqual(subjectOf('set'), { dataset: 'tank/media', below: true });
+  assert.deepEqual(subjectOf('destroy'), { dataset: 'tank/media', below: true });
   assert.deepEqual(subjectOf('finish receiving'), { dataset: 'tank/media', below: true });
   assert.deepEqual(subjectOf('rename'), { dataset: 'tank', below: true });
+});
+
+test('a setting is an event of what is known below, and one of a snapshot concerns its dataset alone', () => {
+  const subjectOf = (what: string, dataset: string) => eventsIn(history(what, dataset))[0]?.subject;
+  for (const what of ['set', 'inherit']) {
+    assert.deepEqual(subjectOf(what, 'tank/media'), { dataset: 'tank/media', below: 'known' });
+    assert.deepEqual(subjectOf(what, 'tank/media@monday'), { dataset: 'tank/media' });
+  }
+  // A look at what was destroyed covers the events of its snapshots.
+  assert.deepEqual(subjectOf('destroy', 'tank/media@monday'), { dataset: 'tank/media', below: 'known' });
 });
 
 test('an event of a pool names the pool, and a new or removed pool concerns all pools', () => {

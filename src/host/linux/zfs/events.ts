@@ -6,8 +6,11 @@ export const zfsEvents = ['zpool', 'events', '-f', '-H', '-v'] as const;
 /** The lines that the reader needs: an event of an error has forty. */
 export const zfsEventLines = /^\s*$|^\s+(?:class|pool|history_dsname|history_internal_name|time) = /;
 
-/** Changes of a dataset that its descendants inherit, or that move them. */
-const deep = new Set(['set', 'inherit', 'destroy', 'receive', 'finish receiving', 'rollback']);
+/** Changes of a dataset that may add, remove or replace what is below it. */
+const deep = new Set(['destroy', 'receive', 'finish receiving', 'rollback']);
+
+/** Changes of a dataset that its descendants inherit. A creation with properties is followed by one. */
+const inherited = new Set(['set', 'inherit']);
 
 /** Changes that move a dataset within its pool; the event names only one of the two names. */
 const moving = new Set(['rename', 'promote']);
@@ -47,11 +50,14 @@ function subjectOf(values: ReadonlyMap<string, string>): ZfsSubject | 'everythin
   const pool = values.get('pool');
   const eventClass = values.get('class') ?? '';
   if (pool === undefined || ofPoolList.test(eventClass)) return 'everything';
-  const [dataset = ''] = (values.get('history_dsname') ?? '').split(/[@#]/);
+  const [dataset = '', snapshot] = (values.get('history_dsname') ?? '').split(/[@#]/);
   if (dataset === '') return { pool };
   const what = values.get('history_internal_name') ?? '';
   if (moving.has(what)) return { dataset: pool, below: true };
-  return deep.has(what) ? { dataset, below: true } : { dataset };
+  // What destroys a dataset destroys its snapshots first.
+  if (snapshot !== undefined && what === 'destroy') return { dataset, below: 'known' };
+  if (deep.has(what)) return { dataset, below: true };
+  return inherited.has(what) && snapshot === undefined ? { dataset, below: 'known' } : { dataset };
 }
 
 /** An event without a time counts as one that happens now. */
