@@ -51,6 +51,9 @@ const idle = ((await used()) - before) / idleSeconds;
 await noteProgramsIn(nas);
 /** `zfs` programs of a change and of what its events cause. */
 const programsOf = async (change: () => Promise<unknown>) => {
+  // A reader starts a look at everything when the last one is old, which is no part of the change.
+  await api.list('storage/dataset/?limit=1');
+  await pause(eventsAfter);
   await machine.run(': >/tmp/programs');
   await change();
   await pause(eventsAfter);
