@@ -216,7 +216,7 @@ export class Machine implements AsyncDisposable {
       const died = () => socket.destroy(new ScriptError(`${this.name} ended during\n${script}`));
       this.#process?.once('exit', died);
       socket.on('close', () => this.#process?.removeListener('exit', died));
-      socket.on('connect', () => socket.write(`${this.#token}\n${script}\n__END__\n`));
+      socket.on('connect', () => socket.write(`${this.#token}\n${Buffer.byteLength(script)}\n${script}`));
       socket.on('data', (part) => parts.push(part));
       socket.on('close', () => {
         const text = Buffer.concat(parts).toString('utf8');
