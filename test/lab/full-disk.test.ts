@@ -71,18 +71,21 @@ test('an alert is raised before the root file system is full', async () => {
 test('with a full root file system scheduled work goes on, reads and mail work, and a change is refused with the reason', async () => {
   await fill();
   const earlier = await jobs();
-  await eventually(150, async () => assert.ok((await jobs()).length > earlier.length, await journal(nas.machine)));
+  await eventually(
+    150,
+    async () => assert.ok((await jobs()).length > earlier.length),
+    () => journal(nas.machine),
+  );
   assert.equal((await nas.machine.run('systemctl show holdfast -P NRestarts')).trim(), '0');
   const refused = await nas.api.post('tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
   assert.equal(refused.status, 503, refused.text);
   assert.match(refused.text, full);
   assert.equal((await nas.api.get('/readyz')).status, 503);
   assert.ok((await alerts()).some((message) => full.test(message)));
-  await eventually(120, async () =>
-    assert.ok(
-      post.letters.some((letter) => plain(letter).includes('can be read, but not changed')),
-      await journal(nas.machine),
-    ),
+  await eventually(
+    120,
+    async () => assert.ok(post.letters.some((letter) => plain(letter).includes('can be read, but not changed'))),
+    () => journal(nas.machine),
   );
 });
 
@@ -94,19 +97,20 @@ test('the daemon starts on the full file system, and reads', async () => {
   await nas.machine.run('systemctl kill -s KILL holdfast; sleep 1');
   await eventually(120, async () => assert.equal((await nas.api.list('tasks/rsync/')).length, 1));
   const earlier = await jobs();
-  await eventually(150, async () =>
-    assert.ok(
-      (await jobs()).some((id) => !earlier.includes(id)),
-      await journal(nas.machine),
-    ),
+  await eventually(
+    150,
+    async () => assert.ok((await jobs()).some((id) => !earlier.includes(id))),
+    () => journal(nas.machine),
   );
 });
 
 test('when there is space again a change works without a restart', async () => {
   const started = await nas.machine.run('systemctl show holdfast -P ExecMainStartTimestamp');
   await nas.machine.run('rm -f /var/filler.*');
-  await eventually(60, async () =>
-    assert.equal((await nas.api.get('/readyz')).status, 200, await journal(nas.machine)),
+  await eventually(
+    60,
+    async () => assert.equal((await nas.api.get('/readyz')).status, 200),
+    () => journal(nas.machine),
   );
   await nas.api.expect(201, 'POST', 'tasks/cronjob/', { cron_user: 'root', cron_command: 'true' });
   assert.ok(!(await alerts()).some((message) => full.test(message)));

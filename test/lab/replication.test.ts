@@ -45,7 +45,7 @@ async function status(id: unknown, wanted: RegExp, seconds: number): Promise<Rea
     const now = await statusOf(id);
     seen.add(now);
     if (wanted.test(now)) return seen;
-    await pause(200);
+    await pause(500);
   }
   throw new Error(`no ${wanted} in ${seconds} s, but ${[...seen].join(' | ')}\n${await journal(nas.machine)}`);
 }

@@ -33,14 +33,16 @@ const alerts = async () => (await nas.api.list('system/alert/')).map(({ message 
 
 /** The received message to these recipients with this text, which may be wrapped. */
 async function letterTo(people: string, words: string): Promise<string> {
-  return eventually(90, async () => {
-    const found = post.letters.find((letter) => letter.includes(`To: ${people}\r\n`) && letter.includes(words));
-    assert.ok(
-      found !== undefined,
-      `${JSON.stringify(post.letters)}\n${await journal(nas.machine)}\n${await nas.machine.run('journalctl -q -u nut-monitor -t disk-report -o cat -n 20')}`,
-    );
-    return found;
-  });
+  return eventually(
+    90,
+    async () => {
+      const found = post.letters.find((letter) => letter.includes(`To: ${people}\r\n`) && letter.includes(words));
+      assert.ok(found !== undefined, JSON.stringify(post.letters));
+      return found;
+    },
+    async () =>
+      `${await journal(nas.machine)}\n${await nas.machine.run('journalctl -q -u nut-monitor -t disk-report -o cat -n 20')}`,
+  );
 }
 
 const switchTo = (service: string, srv_enable: boolean) =>
@@ -107,8 +109,10 @@ test('the address is sent to a provider, and again when it changes', async () =>
       url: '/update?host=nas.example.com&ip=203.0.113.7',
       authorization: `Basic ${Buffer.from(`mary:it's "$HOME" \\`).toString('base64')}`,
     };
-    await eventually(60, async () =>
-      assert.deepEqual(updates[0], expected, await nas.machine.run('journalctl -q -u inadyn -o cat -n 20')),
+    await eventually(
+      60,
+      async () => assert.deepEqual(updates[0], expected),
+      () => nas.machine.run('journalctl -q -u inadyn -o cat -n 20'),
     );
     address = '203.0.113.8';
     await eventually(90, async () => assert.match(updates.at(-1)?.url ?? '', /203\.0\.113\.8/));

@@ -97,18 +97,29 @@ export function journal(machine: Machine): Promise<string> {
   return machine.run('journalctl -u holdfast -n 60 --no-pager -o cat');
 }
 
+/** Milliseconds between two tries: a tenth of the wait so far, because most tries start a program in the machine. */
+const between = { least: 200, most: 1000, part: 0.1 };
+
 /**
  * Repeats the callback until it succeeds; throws its last error after several times the seconds that it takes on quiet
- * cores. A test states what comes, not how fast.
+ * cores, with the explanation. A test states what comes, not how fast.
  */
-export async function eventually<T>(seconds: number, question: () => Promise<T>): Promise<T> {
-  const end = Date.now() + patience * seconds * 1000;
+export async function eventually<T>(
+  seconds: number,
+  question: () => Promise<T>,
+  explanation?: () => Promise<string>,
+): Promise<T> {
+  const start = Date.now();
+  const end = start + patience * seconds * 1000;
   for (;;) {
     try {
       return await question();
     } catch (error) {
-      if (Date.now() > end) throw error;
-      await pause(200);
+      if (Date.now() > end) {
+        if (explanation === undefined) throw error;
+        throw new Error(`${error instanceof Error ? error.message : error}\n${await explanation()}`, { cause: error });
+      }
+      await pause(Math.min(between.most, Math.max(between.least, (Date.now() - start) * between.part)));
     }
   }
 }
