@@ -160,6 +160,7 @@ for (const program of [
   'samba-directory',
   'snmp-pools',
   'ups-event',
+  'wake-clients',
 ])
   await put(`/usr/lib/holdfast/${program}`, await readFile(`${root}/packaging/${program}`, 'utf8'), 0o755);
 // The agents of Pacemaker, for a pair of machines.

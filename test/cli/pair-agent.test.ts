@@ -112,7 +112,7 @@ esac
 `,
   );
   chmodSync(join(bin, 'ip'), 0o755);
-  for (const name of ['send_arp', 'send_ua', 'tickle_tcp']) {
+  for (const name of ['send_arp', 'send_ua', 'wake-clients']) {
     const script = `#!/bin/sh\nread -r line\necho "${name} $* $line" >>${log}\n`;
     writeFileSync(join(bin, name), script, { mode: 0o755 });
   }
@@ -125,6 +125,7 @@ esac
       spawnSync('sh', [address, action], {
         env: {
           ...{ PATH: `${bin}:/bin:/usr/bin`, HOLDFAST_HEARTBEAT: bin, HOLDFAST_CLIENTS: clients },
+          HOLDFAST_WAKE: join(bin, 'wake-clients'),
           ...(value !== '' && { OCF_RESKEY_address: value }),
         },
         encoding: 'utf8',
@@ -156,14 +157,30 @@ test('so is an IPv6 address, which is there at once', (t) => {
   ]);
 });
 
-test('it is announced, and clients of the machine that had it get a packet, twice', async (t) => {
+test('it is announced, and clients of the machine that had it are told', async (t) => {
   const { run, calls, knows } = addressed(t);
   knows('192.0.2.10:2049 192.0.2.77:701\n');
   assert.equal(run('start'), 0);
-  await until(async () => calls('tickle_tcp').length === 2 && calls('send_arp').length === 1);
+  await until(async () => calls('wake-clients').length === 1 && calls('send_arp').length === 1);
   assert.deepEqual(calls('send_arp'), ['send_arp -i 200 -r 5 eth0 192.0.2.10 auto not_used not_used ']);
-  const packet = 'tickle_tcp  192.0.2.10:2049 192.0.2.77:701';
-  assert.deepEqual(calls('tickle_tcp'), [packet, packet]);
+  assert.deepEqual(calls('wake-clients'), ['wake-clients  192.0.2.10:2049 192.0.2.77:701']);
+});
+
+test('a client gets a packet of its connection that it heeds, twice', () => {
+  const wake = fileURLToPath(new URL('../../packaging/wake-clients', import.meta.url));
+  // In a network of its own, where nobody serves: the machine resets each packet whose checksum is right.
+  const script = `ip link set lo up
+    for address in 192.0.2.10/24 192.0.2.77/24; do ip address add $address dev lo; done
+    for address in 2001:db8::10/64 2001:db8::77/64; do ip address add $address dev lo nodad; done
+    "$1"; grep ^Tcp: /proc/net/snmp`;
+  const input = '192.0.2.10:2049 192.0.2.77:701\n203.0.113.9:1 192.0.2.77:702\n2001:db8::10:445 2001:db8::77:50000\n';
+  const argv = ['--user', '--map-root-user', '--net', 'sh', '-c', script, 'sh', wake];
+  const { stdout, stderr } = spawnSync('unshare', argv, { input, encoding: 'utf8' });
+  const [names = [], numbers = []] = stdout.split('\n').map((line) => line.split(' '));
+  const count = (name: string) => Number(numbers[names.indexOf(name)]);
+  assert.deepEqual([count('OutRsts'), count('InErrs')], [4, 0], stdout + stderr);
+  // One with an address that is not here keeps no other one from it.
+  assert.equal(stderr.match(/^192\.0\.2\.77:702: .*Cannot assign/gm)?.length, 2, stderr);
 });
 
 test('an address without an interface of its network fails, and so does none', (t) => {
