@@ -197,11 +197,11 @@ test('the details of a plan are what each step touches, its files as diffs, and 
     return json;
   };
   const nothing = { reversible: true, decides: false, files: [], services: [], sessions: [] };
-  const restarted = (service: string) => ({
+  const restarted = (...services: readonly string[]) => ({
     ...nothing,
-    title: `restart ${service}`,
-    touches: [`service ${service}`],
-    services: [{ service, action: 'restart' }],
+    title: `restart ${services.join(' and ')}`,
+    touches: services.map((service) => `service ${service}`),
+    services: services.map((service) => ({ service, action: 'restart' })),
   });
   const written = (path: string, diff: string | null) => ({
     ...nothing,
@@ -223,8 +223,7 @@ test('the details of a plan are what each step touches, its files as diffs, and 
 `;
   assert.deepEqual(await detailed('PUT', 'services/cifs/', { cifs_srv_workgroup: 'CELLAR' }), [
     written('/etc/samba/smb.conf', diff),
-    restarted('smbd'),
-    restarted('nmbd'),
+    restarted('smbd', 'nmbd'),
   ]);
   // It contains the community, so not every account may read it.
   assert.deepEqual(await detailed('PUT', 'services/snmp/', { snmp_location: 'Rack' }), [
