@@ -1,5 +1,6 @@
 import type { Host } from '../../host/ports/index.ts';
 import type { TargetModel } from '../../host/ports/targets.ts';
+import { allEnded } from '../../lib/all.ts';
 import { messageOf } from '../../lib/text.ts';
 import type { LayeredDraft } from '../configuration/draft.ts';
 import type { StoredConfiguration } from '../configuration/stored-configuration.ts';
@@ -50,8 +51,7 @@ export async function leavePool({ host, configuration, subsystems, facts, log }:
       Promise.all(before).then(() => end(subsystem)),
     );
   }
-  const failure = (await Promise.allSettled(ends.values())).find(({ status }) => status === 'rejected');
-  if (failure?.status === 'rejected') throw failure.reason;
+  await allEnded(ends.values());
 }
 
 /** The records of a fresh system. */

@@ -1,3 +1,4 @@
+import { allEnded } from '../../lib/all.ts';
 import type { StartProgress } from '../declare/start-progress.ts';
 import type { Topic } from '../facts/facts.ts';
 
@@ -129,13 +130,11 @@ export class Startup implements StartProgress {
     nameOf: (item: T) => string,
     perform: (item: T) => Promise<void>,
   ): Promise<void> {
-    const outcomes = await Promise.allSettled(
+    await allEnded(
       items.map((item, index) =>
         this.during(`${doing} ${nameOf(item)}`, () => perform(item), { number: index + 1, of: items.length }),
       ),
     );
-    const failure = outcomes.find(({ status }) => status === 'rejected');
-    if (failure?.status === 'rejected') throw failure.reason;
   }
 }
 

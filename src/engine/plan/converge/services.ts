@@ -1,4 +1,5 @@
 import type { Host } from '../../../host/ports/index.ts';
+import { allEnded } from '../../../lib/all.ts';
 import { sentenceList } from '../../../lib/text.ts';
 import { failed } from '../../declare/errors.ts';
 import type { ServiceAction, Step } from '../../declare/step.ts';
@@ -71,11 +72,8 @@ type Order = Exclude<ServiceAction, 'reload'>;
 function order(what: Order, names: readonly string[], known: Known): Step {
   return difference({
     title: `${what} ${sentenceList(names)}`,
-    make: forgetting(known, async ({ services }) => {
-      // Each of them is as it will be before a failure is taken back.
-      const outcomes = await Promise.allSettled(names.map((name) => services[what](name)));
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-    }),
+    // A failure is taken back when none of them changes any more.
+    make: forgetting(known, ({ services }) => allEnded(names.map((name) => services[what](name)))),
     touches: ['services'],
     subjects: names.map((name) => `service ${name}`),
     show: async () => ({ services: names.map((service) => ({ service, action: what })) }),
