@@ -110,7 +110,7 @@ export class EventLoop {
   }
 
   begin(): void {
-    this.#last = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
+    this.#last = this.#read();
     this.#lookEach(interval);
   }
 
@@ -124,23 +124,24 @@ export class EventLoop {
   heed(): void {
     if (!this.#isAtRest || this.#isHeeding) return;
     this.#isHeeding = true;
-    const begun = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
+    const begun = this.#read();
     setImmediate(() => {
       this.#isHeeding = false;
-      const now = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
-      const computed = now.used - begun.used;
+      const { elapsed, used } = this.#read();
+      const computed = used - begun.used;
       if (!this.#isAtRest || computed < worksFrom) return;
-      this.#last = now;
-      this.#lookEach(interval);
-      this.#note(Math.min(now.elapsed - begun.elapsed, computed));
+      this.begin();
+      this.#note(Math.min(elapsed - begun.elapsed, computed));
     });
   }
 
   /** Work begins that may compute, such as a job. */
   work(): void {
-    if (!this.#isAtRest) return;
-    this.#last = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
-    this.#lookEach(interval);
+    if (this.#isAtRest) this.begin();
+  }
+
+  #read() {
+    return { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
   }
 
   get #isAtRest(): boolean {
@@ -174,7 +175,7 @@ export class EventLoop {
 
   /** Notes a stall since the last look. */
   look(): void {
-    const { elapsed, used } = { elapsed: this.#clocks.elapsed(), used: this.#clocks.used() };
+    const { elapsed, used } = this.#read();
     const late = elapsed - this.#last.elapsed - this.#interval;
     const computed = used - this.#last.used;
     const passed = elapsed - this.#last.elapsed;
