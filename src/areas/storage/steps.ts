@@ -22,7 +22,10 @@ import { messageOf } from '../../lib/text.ts';
  * ZFS creates nothing that is there already, so what was created is the step's own. A step that failed, or a start that
  * finds the step begun, recognizes it by the mark of its creation, which the journal has as `before`.
  */
-const marked = { before: async () => newMark() };
+const marked = {
+  before: async () => newMark(),
+  isBegun: (host: Host, { name }: { readonly name: string }, mark: string) => isOwn(host, name, mark),
+};
 
 /** An earlier version kept no mark: it had looked, before the step, that there was nothing of this name. */
 const isOwn = (host: Host, name: string, mark: string): Promise<boolean> =>
@@ -94,7 +97,6 @@ export const createDataset = ensure<'name', NewDataset>({
       throw new HostError(`cannot create '${name}': dataset already exists, or a file or folder of this name`);
     await zfs.createDataset(name, { ...settings, mark });
   },
-  isBegun: (host, { name }, mark) => isOwn(host, name, mark),
   // With snapshots or children, which others made meanwhile, it stays.
   unmake: (host, { name }, { before: mark }) => destroyOwn(host, { name, mark }),
   touches: ({ name }) => [{ dataset: name, isNew: true }],
@@ -117,7 +119,6 @@ export const createFilledDataset = ensure<'name', FilledDataset>({
   title: ({ name }) => `create the dataset ${name}`,
   ...marked,
   make: ({ zfs }, { name, most }, _, mark) => zfs.createDataset(name, { properties: { refquota: String(most) }, mark }),
-  isBegun: (host, { name }, mark) => isOwn(host, name, mark),
   unmake: (host, { name }, { before: mark }) => destroyOwn(host, { name, mark }, { recursive: true }),
   touches: ({ name }) => [{ dataset: name }],
   foresees: ({ name }, { facts }) => ({
@@ -137,7 +138,6 @@ export const createVolume = ensure<'name', NewVolume>({
   title: ({ name }) => `create the zvol ${name}`,
   ...marked,
   make: ({ zfs }, { name, bytes, settings }, _, mark) => zfs.createVolume(name, bytes, { ...settings, mark }),
-  isBegun: (host, { name }, mark) => isOwn(host, name, mark),
   unmake: (host, { name }, { before: mark }) => destroyOwn(host, { name, mark }),
   touches: ({ name }) => [{ dataset: name }],
 });
@@ -312,7 +312,6 @@ export const cloneSnapshot = ensure<'name' | 'with', NewClone>({
   title: ({ snapshot, name }) => `clone ${snapshot} as ${name}`,
   ...marked,
   make: ({ zfs }, { snapshot, name }, _, mark) => zfs.cloneSnapshot(snapshot, name, { mark }),
-  isBegun: (host, { name }, mark) => isOwn(host, name, mark),
   unmake: (host, { name, with: along }, { before: mark }) =>
     destroyOwn(host, { name, mark }, { recursive: along === 'children' }),
   // Also the dataset of the snapshot: that may be gone, and a clone keeps its snapshot.
