@@ -157,7 +157,7 @@ test('so is an IPv6 address, which is there at once', (t) => {
   ]);
 });
 
-test('it is announced, and clients of the machine that had it are told', async (t) => {
+test('the agent announces the address, and gives wake-clients the connections of the other machine', async (t) => {
   const { run, calls, knows } = addressed(t);
   knows('192.0.2.10:2049 192.0.2.77:701\n');
   assert.equal(run('start'), 0);
@@ -168,7 +168,7 @@ test('it is announced, and clients of the machine that had it are told', async (
 
 test('a client gets a packet of its connection that it heeds, twice', () => {
   const wake = fileURLToPath(new URL('../../packaging/wake-clients', import.meta.url));
-  // In a network of its own, where nobody serves: the machine resets each packet whose checksum is right.
+  // In a network namespace without servers, where the kernel answers each packet with a valid checksum by a reset.
   const script = `ip link set lo up
     for address in 192.0.2.10/24 192.0.2.77/24; do ip address add $address dev lo; done
     for address in 2001:db8::10/64 2001:db8::77/64; do ip address add $address dev lo nodad; done

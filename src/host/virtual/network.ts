@@ -72,7 +72,7 @@ export class VirtualNetwork implements Network {
     return this.#memory.value.routes;
   }
 
-  /** Nobody reaches the addresses of the simulated machine. */
+  /** No client can connect to an address of the simulated machine. */
   async connections(): Promise<readonly Connection[]> {
     return [];
   }
