@@ -198,7 +198,7 @@ export function buildServer(parts: ServerParts): HttpServer {
 
   /** Called when the request was answered. */
   function ended(exchange: Exchange, seconds: number): void {
-    const { raw, status } = exchange;
+    const { raw, status, headers } = exchange;
     if (exchange.isAuthenticated) {
       // Without a principal, a flood of refused logins would say how fast refusals are.
       countTime(exchange, seconds);
@@ -210,8 +210,9 @@ export function buildServer(parts: ServerParts): HttpServer {
       // Refused logins and requests that pages of other servers cause can be a flood: they are counted.
       crossSite.note({ address: exchange.connection.remote, account: '', reason: 'cross-site request' });
     shown.set(raw.socket, performance.now());
-    // The request was answered before its body was complete: the rest is read and discarded, for a limited time.
-    if (!raw.complete && raw.socket instanceof Socket)
+    // The request was answered before its body was complete: the rest is read and discarded, for a limited time. A request
+    // without a body is often answered before Node calls it complete, and a timer would retain each of them for seconds.
+    if (announcesBody(headers) && !raw.complete && raw.socket instanceof Socket)
       setTimeout(() => raw.complete || raw.socket.destroy(), limits.restTime).unref();
   }
 
@@ -762,8 +763,10 @@ function decodedPath(path: string): string {
 
 /** Whether a body has to be read before the request is carried out. */
 function hasBody({ method, headers }: Exchange): boolean {
-  if (!withBody.has(method)) return false;
-  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return withBody.has(method) && announcesBody(headers);
+}
+
+function announcesBody({ 'content-length': length, 'transfer-encoding': encoding }: IncomingHttpHeaders): boolean {
   return encoding !== undefined || (length !== undefined && length !== '0');
 }
 
