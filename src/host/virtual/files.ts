@@ -43,7 +43,8 @@ import { lookAt, type Tree, withParents } from './tree.ts';
  * loop.
  */
 export class VirtualFiles implements Files {
-  readonly #tree: Tree;
+  readonly #whole: Tree;
+  readonly #mount: () => void;
   readonly #staged: string;
   readonly #isMounted: (path: string) => boolean;
   readonly #inSnapshot: (path: string) => string | undefined;
@@ -54,12 +55,15 @@ export class VirtualFiles implements Files {
     tree: Tree,
     options: {
       staged: string;
+      /** Puts the files of datasets where they are mounted, which the first use of the files waits for. */
+      mount: () => void;
       isMounted: (path: string) => boolean;
       inSnapshot: (path: string) => string | undefined;
       writeProblem: (path: string, more: number) => string | undefined;
     },
   ) {
-    this.#tree = tree;
+    this.#whole = tree;
+    this.#mount = options.mount;
     this.#staged = options.staged;
     this.#isMounted = options.isMounted;
     this.#inSnapshot = options.inSnapshot;
@@ -67,6 +71,11 @@ export class VirtualFiles implements Files {
     // Removes staged files that a killed process left behind.
     mkdirSync(this.#staged, { recursive: true });
     for (const name of readdirSync(this.#staged)) rmSync(join(this.#staged, name), { recursive: true, force: true });
+  }
+
+  get #tree(): Tree {
+    this.#mount();
+    return this.#whole;
   }
 
   async read(path: string, { encoding = 'utf8' }: { readonly encoding?: Encoding } = {}): Promise<string | undefined> {

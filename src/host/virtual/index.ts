@@ -148,6 +148,7 @@ export async function openVirtualHost(options: VirtualHostOptions): Promise<Virt
     faults,
     files: new VirtualFiles(tree, {
       staged,
+      mount: () => zfs.mount(),
       isMounted: (path) => zfs.isMounted(path),
       inSnapshot: (path) => zfs.inSnapshot(path),
       writeProblem: (path, more) => zfs.writeProblem(path, more),

@@ -41,15 +41,18 @@ export function shapeOf<T extends object>(members: { readonly [K in keyof T]-?: 
  * replaced atomically before the value, so that a killed process leaves either the old or the new state.
  */
 export class Memory<T> {
-  #value: T;
+  #value: T | undefined;
   readonly #path: string;
+  readonly #load: () => T;
 
+  /** Reads the file when the value is first used: that of a pool can have a hundred thousand snapshots. */
   constructor(path: string, guard: Guard<T>, fresh: T) {
     this.#path = path;
-    this.#value = load(path, guard) ?? fresh;
+    this.#load = () => load(path, guard) ?? fresh;
   }
 
   get value(): T {
+    this.#value ??= this.#load();
     return this.#value;
   }
 
@@ -130,7 +133,7 @@ function load<T>(path: string, guard: Guard<T>): T | undefined {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+    throw hostError(`cannot read ${path}`, error);
   }
   let value: unknown;
   try {
@@ -139,7 +142,9 @@ function load<T>(path: string, guard: Guard<T>): T | undefined {
     value = undefined;
   }
   if (!guard(value))
-    throw new Error(`${path} is not a valid state file of the virtual host. Remove it to start with a fresh state.`);
+    throw new HostError(
+      `${path} is not a valid state file of the virtual host. Remove it to start with a fresh state.`,
+    );
   return value;
 }
 

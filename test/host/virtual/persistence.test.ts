@@ -91,10 +91,8 @@ describe('the virtual host', () => {
   test('names a state file that it cannot read', async (t) => {
     const folder = scratchFolder(t);
     writeFileSync(join(folder, 'zfs.json'), '{"pools":[{"name":3}]}');
-    await assert.rejects(
-      openVirtualHost({ folder, disks: [], now: Date.now }),
-      /zfs\.json is not a valid state file of the virtual host/,
-    );
+    const host = await openVirtualHost({ folder, disks: [], now: Date.now });
+    await assert.rejects(async () => host.zfs.pools(), /zfs\.json is not a valid state file of the virtual host/);
   });
 
   test('discards a change that it cannot store', async (t) => {

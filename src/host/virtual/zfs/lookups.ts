@@ -11,6 +11,8 @@ import { referencedBy, viewOf } from './view.ts';
 export interface Lookups {
   /** Why a disk cannot be used, as a sentence. */
   usedBy(disk: string): string | undefined;
+  /** Mounts the datasets of imported pools if nothing has done so in this process. */
+  mount(): void;
   /** Imported pools. */
   poolNames(): readonly string[];
   /** Whether the disk has stopped responding. */
@@ -34,6 +36,8 @@ export function virtualLookups(store: PoolStore): Lookups {
       if (pool === undefined) return undefined;
       return `it is part of the ${pool.exported ? 'exported ' : ''}pool ${pool.name}`;
     },
+
+    mount: () => void store.value,
 
     poolNames: () => store.imported().map(({ name }) => name),
 

@@ -50,6 +50,8 @@ export class PoolStore {
   readonly #diskNames: ReadonlySet<string>;
   readonly #memory: Memory<ZfsRecord> | SharedPools;
   readonly #filesOf: ((machine: string) => Tree | undefined) | undefined;
+  /** Whether the files match the stored state, which is seen to when that is first read. */
+  #isMounted = false;
 
   constructor(path: string, { mounts, disks, now, busyDevices, hasEventDaemon, faultOf, shared }: PoolStoreOptions) {
     this.#memory =
@@ -64,11 +66,15 @@ export class PoolStore {
     this.busyDevices = busyDevices;
     this.#hasEventDaemon = hasEventDaemon;
     this.faultOf = faultOf;
-    mounts.repair(mountTable(this.value), guidsOf(this.value), () => snapshotGuidsOf(this.value));
   }
 
   get value(): ZfsRecord {
-    return this.#memory.value;
+    const { value } = this.#memory;
+    if (!this.#isMounted) {
+      this.mounts.repair(mountTable(value), guidsOf(value), () => snapshotGuidsOf(value));
+      this.#isMounted = true;
+    }
+    return value;
   }
 
   /** Where the datasets of imported pools are mounted. */
