@@ -49,6 +49,8 @@ const keepJobs = 1_000;
 /** Number of ended jobs of each task that are kept even if other tasks have many newer ones. */
 const keepJobsEach = 10;
 const keepBackups = 20;
+/** Rows of records that are read at once: a millisecond. */
+const rowsAtOnce = 100;
 /** Number of events that are kept, and for how many milliseconds. */
 const keepEvents = 100_000;
 const keepEventsFor = 30 * 86_400_000;
@@ -265,17 +267,21 @@ export class Store implements ConfigurationStore {
   }
 
   /** The records of a resource. Fields that were added in a later version have their initial values. */
-  load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number } {
-    const records = this.#recordsIn('documents', resource);
-    const sequence = this.#connection
-      .prepare('SELECT last FROM sequences WHERE resource = ?')
-      .pluck()
-      .get(this.#nameOf(resource));
-    return { records, lastId: typeof sequence === 'number' ? sequence : 0 };
+  load<F extends Fields>(resource: Kept<F>): { readonly records: Iterable<RecordOf<F>>; readonly lastId: number } {
+    const name = this.#nameOf(resource);
+    const last = this.#connection
+      .prepare(
+        `SELECT max(
+           ifnull((SELECT last FROM sequences WHERE resource = ?), 0),
+           ifnull((SELECT max(id) FROM documents WHERE resource = ?), 0)
+         )`,
+      )
+      .pluck();
+    return { records: this.#recordsIn('documents', resource), lastId: Number(last.get(name, name)) };
   }
 
   loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[] {
-    return this.#recordsIn('fresh', resource);
+    return [...this.#recordsIn('fresh', resource)];
   }
 
   noteFresh(records: readonly RecordChange[]): void {
@@ -463,17 +469,34 @@ export class Store implements ConfigurationStore {
       .run(keepBackups);
   }
 
-  #recordsIn<F extends Fields>(table: 'documents' | 'fresh', resource: Kept<F>): readonly RecordOf<F>[] {
-    const rows = this.#connection.prepare(`SELECT id, body FROM ${table} WHERE resource = ? ORDER BY id`);
-    const records: RecordOf<F>[] = [];
-    for (const row of rows.iterate(this.#nameOf(resource))) {
+  /** Reads some rows at a time, because no other statement runs while one is iterated. */
+  #recordsIn<F extends Fields>(table: 'documents' | 'fresh', resource: Kept<F>): Iterable<RecordOf<F>> {
+    const name = this.#nameOf(resource);
+    const sql = `SELECT id, body FROM ${table} WHERE resource = ? AND id > ? ORDER BY id LIMIT ${rowsAtOnce}`;
+    const rows = (after: number) => this.#connection.prepare(sql).all(name, after);
+    const recordOf = (row: unknown) => {
       if (!isObject(row) || typeof row['body'] !== 'string')
         throw new StoreError(`A row of ${resource.path} has no body.`);
-      records.push(
-        this.#complete(resource, parsedBody(row['body'], `${resource.path}/${Number(row['id'])}`), Number(row['id'])),
-      );
-    }
-    return records;
+      const id = Number(row['id']);
+      return this.#complete(resource, parsedBody(row['body'], `${resource.path}/${id}`), id);
+    };
+    let read: readonly unknown[] = [];
+    let position = 0;
+    let last = 0;
+    // Not a generator, which would have ended after an error, as if there were no more records.
+    return Iterator.from({
+      next(): IteratorResult<RecordOf<F>> {
+        if (position === read.length) {
+          read = rows(last);
+          position = 0;
+          if (read.length === 0) return { done: true, value: undefined };
+        }
+        const value = recordOf(read[position]);
+        position += 1;
+        last = value.id;
+        return { done: false, value };
+      },
+    });
   }
 
   #complete<F extends Fields>(resource: Kept<F>, body: unknown, id: number): RecordOf<F> {

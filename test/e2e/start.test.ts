@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { type App, openApp } from '../../src/app.ts';
 import { promptTopics } from '../../src/engine/facts/facts.ts';
 import { openVirtualHost } from '../../src/host/virtual/index.ts';
@@ -233,4 +234,19 @@ test('every look and every subsystem of a start is progress, and a start in whic
   await begun;
   const configured = new Set(box.progress.flatMap((what) => /^configuring (.+), \d+ of \d+$/.exec(what)?.[1] ?? []));
   assert.ok(configured.has('samba') && configured.has('network') && configured.has('accounts'), [...configured].join());
+});
+
+test('an answer waits only for the records it needs, and a damaged one ends the start', async () => {
+  await using place = await scratch();
+  const { folder } = place;
+  await withPools(folder, 'tank');
+  const database = new Database(join(folder, 'holdfast.sqlite'));
+  database.prepare("UPDATE documents SET body = '{' WHERE resource = 'sharing/cifs'").run();
+  database.close();
+  await using box = await opened(folder);
+  await box.api.expect(200, 'GET', 'services/cifs/');
+  // Not an empty list, at the second request neither.
+  await box.api.expect(500, 'GET', 'sharing/cifs/');
+  await box.api.expect(500, 'GET', 'sharing/cifs/');
+  await assert.rejects(box.app.begin(), /database is damaged: the record sharing\/cifs\/1 cannot be read/);
 });

@@ -23,9 +23,9 @@ test('the store of a pair has the records of both machines, and gives each machi
     const store = Store.open(folder, { node });
     try {
       return {
-        hosts: store.load(networkSettings).records.map(({ gc_hostname }) => gc_hostname),
-        routes: store.load(staticRoute),
-        settings: store.load(systemSettings).records.length,
+        hosts: [...store.load(networkSettings).records].map(({ gc_hostname }) => gc_hostname),
+        routes: { ...store.load(staticRoute), records: [...store.load(staticRoute).records] },
+        settings: [...store.load(systemSettings).records].length,
       };
     } finally {
       store.close();

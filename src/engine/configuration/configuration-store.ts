@@ -129,7 +129,8 @@ export interface RetryStore {
 
 /** Persistent storage of the configuration. */
 export interface ConfigurationStore extends JobStore, PlanStore, RetryStore, EventStore {
-  load<F extends Fields>(resource: Kept<F>): { readonly records: readonly RecordOf<F>[]; readonly lastId: number };
+  /** The records are read while they are iterated. One that cannot be read throws each time, so that none is skipped. */
+  load<F extends Fields>(resource: Kept<F>): { readonly records: Iterable<RecordOf<F>>; readonly lastId: number };
   /** The default records, as they were created on the fresh system. */
   loadFresh<F extends Fields>(resource: Kept<F>): readonly RecordOf<F>[];
   /** Stores the default records of these resources. */

@@ -26,12 +26,18 @@ export class StoredConfiguration {
     this.#store = store;
   }
 
+  /** Opens the tables. Each is read when one of its records is first needed, or by `loading`. */
   load(): void {
     this.#store.prune();
     for (const resource of this.resources) {
       const { records, lastId } = this.#store.load(resource);
       this.tables.table(resource).load(records, lastId);
     }
+  }
+
+  /** Reads all records that were not needed yet, in pieces. */
+  *loading(): Generator<undefined, void> {
+    for (const resource of this.resources) yield* this.tables.table(resource).loading();
   }
 
   /** Whether no resource has ever had a record. */

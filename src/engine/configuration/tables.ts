@@ -47,6 +47,8 @@ export class Table<F extends Fields = Fields> {
   readonly #groups: Groups<F> = new Map();
   /** The numbers of the groups that are built when groups are next requested. */
   readonly #stale = new Set<number>();
+  /** The stored records that are not in memory yet; undefined once all are. */
+  #stored: Iterator<RecordOf<F>> | undefined;
 
   constructor(resource: Kept<F>) {
     this.resource = resource;
@@ -59,19 +61,23 @@ export class Table<F extends Fields = Fields> {
   }
 
   get size(): number {
+    this.#complete();
     return this.#order.length;
   }
 
   /** Not a copy: the list changes with the next commit. */
   all(): readonly RecordOf<F>[] {
+    this.#complete();
     return this.#order;
   }
 
   get(id: number): RecordOf<F> | undefined {
+    this.#complete();
     return this.#byId.get(id);
   }
 
   groups(): ReadonlyMap<number, readonly RecordOf<F>[]> {
+    this.#complete();
     for (const number of this.#stale) regroup(this.#groups, number, (id) => this.#byId.get(id));
     this.#stale.clear();
     return this.#groups;
@@ -79,6 +85,7 @@ export class Table<F extends Fields = Fields> {
 
   /** The ids of the records with this value of the field, or with this key where the name is `byKey`. */
   ids(name: string, value: unknown): ReadonlySet<number> {
+    this.#complete();
     let index = this.#indexes.get(name);
     if (index === undefined) {
       index = new Map();
@@ -104,18 +111,42 @@ export class Table<F extends Fields = Fields> {
     return text;
   }
 
-  /** Loads all records at start. */
-  load(records: readonly RecordOf<F>[], lastId: number): void {
-    for (const record of records) {
-      this.#byId.set(record.id, record);
-      this.#stale.add(groupNumber(record.id));
-      this.#order.push(record);
+  /**
+   * Takes the stored records at the start. They are read when one of them is first needed, so that a request for others
+   * does not wait for tens of thousands, or before that by `loading`.
+   */
+  load(records: Iterable<RecordOf<F>>, lastId: number): void {
+    this.#stored = records[Symbol.iterator]();
+    this.lastId = lastId;
+  }
+
+  /** Reads the stored records, in pieces. */
+  *loading(): Generator<undefined, void> {
+    while (this.#stored !== undefined) {
+      this.#readNext(this.#stored);
+      yield;
     }
-    this.#order.sort(this.#compare);
-    this.lastId = Math.max(lastId, ...records.map((record) => record.id));
+  }
+
+  #complete(): void {
+    while (this.#stored !== undefined) this.#readNext(this.#stored);
+  }
+
+  #readNext(stored: Iterator<RecordOf<F>>): void {
+    const next = stored.next();
+    if (next.done === true) {
+      this.#order.sort(this.#compare);
+      this.#stored = undefined;
+      return;
+    }
+    const { value: record } = next;
+    this.#byId.set(record.id, record);
+    this.#stale.add(groupNumber(record.id));
+    this.#order.push(record);
   }
 
   put(record: RecordOf<F>): void {
+    this.#complete();
     this.version += 1;
     this.delete(record.id);
     this.#byId.set(record.id, record);
@@ -126,6 +157,7 @@ export class Table<F extends Fields = Fields> {
   }
 
   delete(id: number): void {
+    this.#complete();
     const old = this.#byId.get(id);
     if (old === undefined) return;
     this.version += 1;

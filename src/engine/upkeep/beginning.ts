@@ -81,6 +81,7 @@ export class Beginning {
     const { configuration, changes, following, keeper, originals, patience, reconciler, settled, startup } =
       this.#parts;
     const { jobs, store } = this.#parts;
+    await startup.pieces('reading the configuration', configuration.loading());
     await startup.each('reading', promptTopics, topicTitle, (topic) => keeper.renew(topic));
     await this.#spareAccounts();
     await originals.load();

@@ -17,6 +17,9 @@ export type StartPhase = 'loading' | 'configuring' | 'finishing' | 'done';
  */
 const longestRest = { each: 50, all: 500 } as const;
 
+/** Milliseconds of work in pieces for which a request waits. */
+const slice = 3;
+
 interface StartupParts {
   readonly progressed?: (what: string) => void;
   /** Whether a request is being worked on that needs more turns of the event loop, such as a login. */
@@ -122,6 +125,17 @@ export class Startup implements StartProgress {
       this.#underWay.delete(work);
       this.progress();
     }
+  }
+
+  /** Runs a generator to its end. What arrives meanwhile is answered between its pieces. */
+  async pieces(what: string, work: Generator<unknown, void>): Promise<void> {
+    await this.during(what, async () => {
+      for (let begun = performance.now(); work.next().done !== true; ) {
+        if (performance.now() - begun < slice) continue;
+        await this.#requestsFirst();
+        begun = performance.now();
+      }
+    });
   }
 
   async each<T>(
