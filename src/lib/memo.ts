@@ -16,13 +16,16 @@ export function cache<K extends object, C, T>(
   const known = new WeakMap<K, { readonly dependencies: readonly unknown[]; readonly result: T }>();
   return (key, context, dependencies) => {
     const found = known.get(key);
-    if (
-      found?.dependencies.length === dependencies.length &&
-      found.dependencies.every((value, index) => value === dependencies[index])
-    )
-      return found.result;
+    if (found !== undefined && isSame(found.dependencies, dependencies)) return found.result;
     const result = make(key, context);
     known.set(key, { dependencies, result });
     return result;
   };
+}
+
+/** A loop, because this is called for each of ten thousand records whenever problems are looked for. */
+function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
+  if (before.length !== now.length) return false;
+  for (let index = 0; index < now.length; index += 1) if (before[index] !== now[index]) return false;
+  return true;
 }

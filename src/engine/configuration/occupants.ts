@@ -10,24 +10,27 @@ import type { Occupant, RecordOf, Resource, View } from '../declare/resource.ts'
  * such as `volumePath` needs nothing else.
  */
 export function occupantsOf(view: View, resources: readonly Kept[], of: Location): readonly Occupant[] {
-  return resources.filter(namesPlaces).flatMap((resource) =>
-    (resource.kind === 'collection' ? view.all(resource) : [view.only(resource)]).flatMap((record) => {
+  const found: Occupant[] = [];
+  // Loops, because ten thousand records are asked for whenever problems are looked for.
+  for (const resource of resources.filter(namesPlaces))
+    for (const record of resource.kind === 'collection' ? view.all(resource) : [view.only(resource)]) {
       const all = locationsOf(resource, record, view);
+      if (all.length === 0) continue;
       const locations = all.every((location) => isIn(location, of))
         ? all
         : all.filter((location) => isIn(location, of));
-      if (locations.length === 0) return [];
+      if (locations.length === 0) continue;
       const occupant = occupantInFields(record, resource);
-      return locations === occupant.locations ? occupant : { ...occupant, locations };
-    }),
-  );
+      found.push(locations === occupant.locations ? occupant : { ...occupant, locations });
+    }
+  return found;
 }
 
 /** All places on volumes that a record names. */
 export function locationsOf(resource: Kept, record: RecordOf<Fields>, view: View): readonly Location[] {
-  const further = resource.locate?.(record, view) ?? [];
   const { locations } = occupantInFields(record, resource);
-  return further.length === 0 ? locations : [...locations, ...further];
+  const further = resource.locate?.(record, view);
+  return further === undefined || further.length === 0 ? locations : [...locations, ...further];
 }
 
 /**

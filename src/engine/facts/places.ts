@@ -20,19 +20,19 @@ export interface Absence {
  */
 export function absenceOf(place: Location, { pools, datasets, missing }: Mounts): Absence | undefined {
   const name = 'dataset' in place ? place.dataset : place.path.slice(volumesFolder.length + 1);
-  const [volume = ''] = name.split('/');
-  const isMounted = (dataset: string) => datasets.get(dataset)?.mountpoint !== undefined;
+  const slash = name.indexOf('/');
+  const volume = slash === -1 ? name : name.slice(0, slash);
   if (!pools.has(volume)) return { of: 'volume', name: volume, state: 'missing' };
-  if (!isMounted(volume)) return { of: 'volume', name: volume, state: 'not mounted' };
-  const state = (dataset: string) => (datasets.get(dataset)?.key === 'unavailable' ? 'locked' : 'not mounted');
-  if ('dataset' in place && !datasets.has(name)) return { of: 'dataset', name, state: 'missing' };
+  if (datasets.get(volume)?.mountpoint === undefined) return { of: 'volume', name: volume, state: 'not mounted' };
   const found = datasets.get(name);
+  if ('dataset' in place && found === undefined) return { of: 'dataset', name, state: 'missing' };
   if (found?.kind === 'volume' && found.key === 'unavailable') return { of: 'dataset', name, state: 'locked' };
-  for (let dataset = name; dataset !== ''; dataset = dataset.slice(0, Math.max(0, dataset.lastIndexOf('/'))))
-    if (datasets.get(dataset)?.kind === 'filesystem') {
-      if (!isMounted(dataset)) return { of: 'dataset', name: dataset, state: state(dataset) };
-      break;
-    }
+  for (let dataset = name; dataset !== ''; dataset = dataset.slice(0, Math.max(0, dataset.lastIndexOf('/')))) {
+    const { kind, key, mountpoint } = datasets.get(dataset) ?? {};
+    if (kind !== 'filesystem') continue;
+    if (mountpoint !== undefined) break;
+    return { of: 'dataset', name: dataset, state: key === 'unavailable' ? 'locked' : 'not mounted' };
+  }
   return 'path' in place && missing?.has(place.path) === true
     ? { of: 'path', name: place.path, state: 'missing' }
     : undefined;

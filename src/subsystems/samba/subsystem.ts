@@ -8,6 +8,7 @@ import { isOn, serviceSwitch } from '../../areas/services/services.ts';
 import { cifsShare, unsayableInPath } from '../../areas/sharing/cifs.ts';
 import { snapshotFormat } from '../../areas/storage/snapshot-times.ts';
 import { snapshotTask } from '../../areas/storage/task.ts';
+import type { Problem } from '../../engine/declare/problem.ts';
 import type { RecordOf } from '../../engine/declare/resource.ts';
 import type { Subsystem } from '../../engine/declare/subsystem.ts';
 import { absence, mountState } from '../../engine/facts/places.ts';
@@ -141,16 +142,20 @@ export const sambaSubsystem: Subsystem = {
       ],
     };
   },
-  problems: (view) =>
-    view.all(cifsShare).flatMap(({ id, cifs_name, cifs_path }) => {
-      const refused = unsayableInPath(cifs_path);
-      if (refused === undefined) return [];
-      const message = `The CIFS share ${quote(cifs_name)} is not served: its path contains ${quote(refused)}, which Samba does not take literally.`;
-      return [{ kind: 'not-served', about: `${cifsShare.path}/${id}`, severity: 'warning', message }];
-    }),
+  problems: (view) => [...view.groups(cifsShare).values()].flatMap((shares) => unsayable(shares)),
 };
 
 type Share = RecordOf<typeof cifsShare.fields>;
+
+/** The problems of a group of shares, which stay the same until one of them changes. */
+const unsayable = memo((shares: readonly Share[]) =>
+  shares.flatMap(({ id, cifs_name, cifs_path }): readonly Problem[] => {
+    const refused = unsayableInPath(cifs_path);
+    if (refused === undefined) return [];
+    const message = `The CIFS share ${quote(cifs_name)} is not served: its path contains ${quote(refused)}, which Samba does not take literally.`;
+    return [{ kind: 'not-served', about: `${cifsShare.path}/${id}`, severity: 'warning', message }];
+  }),
+);
 
 /** A rendered group of shares. Without a share that can be served, `sections` is empty and the file is not written. */
 interface Group {
