@@ -31,13 +31,16 @@ export function sortedJson(value: unknown): string {
 
 /**
  * The text of `sortedJson`, in pieces that follow each other without a separator: what lies `levels` below the whole is one
- * piece. Long values are serialized with it in slices.
+ * piece. Long values are serialized with it in slices. Above that, a list may be any iterable, whose items are made one at a
+ * time.
  */
 export function* sortedJsonPieces(value: unknown, levels: number): Generator<string> {
-  if (levels > 0 && Array.isArray(value)) {
+  if (levels > 0 && isIterable(value)) {
     yield '[';
-    for (const [index, item] of value.entries()) {
-      if (index > 0) yield ',';
+    let isFirst = true;
+    for (const item of value) {
+      if (!isFirst) yield ',';
+      isFirst = false;
       yield* sortedJsonPieces(item, levels - 1);
     }
     yield ']';
@@ -52,6 +55,10 @@ export function* sortedJsonPieces(value: unknown, levels: number): Generator<str
     }
     yield '}';
   } else yield sortedJson(value);
+}
+
+function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }
 
 /**

@@ -39,43 +39,70 @@ export async function newBackupSeal(passphrase: string): Promise<BackupSeal> {
   return { seal: await sealBy(passphrase, salt), salt };
 }
 
-/**
- * Without a seal the backup omits the secrets, because they would be stored unencrypted. Other requests are served
- * meanwhile: a record takes up to 0.1 ms, and there may be thousands.
- */
-export async function writeBackup(
-  configuration: Configuration,
-  { version, at, sealed }: { readonly version: string; readonly at: string; readonly sealed?: BackupSeal | undefined },
-): Promise<Members> {
-  const bodyOf = (fields: Fields, record: Members) => {
-    const body: Record<string, unknown> = { id: record['id'] };
-    for (const [name, field] of Object.entries(fields)) {
-      if (!isKept(field)) continue;
-      if (!field.secret || isUnset(record[name])) body[name] = record[name];
-      else if (sealed !== undefined) body[name] = sealed.seal.close(record[name]);
-    }
-    return body;
-  };
+interface Making {
+  readonly version: string;
+  readonly at: string;
+  /** Without it the backup omits the secrets, because they would be stored unencrypted. */
+  readonly sealed?: BackupSeal | undefined;
+}
+
+/** Other requests are served meanwhile: a record takes up to 0.1 ms, and there may be thousands. */
+export async function writeBackup(configuration: Configuration, making: Making): Promise<Members> {
   function* bodies(): Generator<undefined, Members> {
     const resources: Record<string, readonly Members[]> = {};
     for (const [{ path, fields }, records] of configuration) {
       const list: Members[] = [];
       for (const record of records) {
-        list.push(bodyOf(fields, record));
+        list.push(bodyOf(fields, record, making.sealed));
         yield;
       }
       resources[path] = list;
     }
     return resources;
   }
-  const file = {
-    holdfast_backup: format,
-    version,
-    made: at,
-    secrets: sealed === undefined ? null : { salt: sealed.salt.toString('base64') },
-    resources: await inSlices(bodies()),
-  };
+  const file = { ...headOf(making), resources: await inSlices(bodies()) };
   return { ...file, digest: await digestOf(file) };
+}
+
+/**
+ * The same as text. Each record is serialized once and at once, so that nothing but the text of all is in memory: a machine
+ * with many changes writes a backup every few seconds.
+ */
+export async function backupText(configuration: Configuration, making: Making): Promise<string> {
+  function* bodies(fields: Fields, records: readonly Members[]): Generator<Members> {
+    for (const record of records) yield bodyOf(fields, record, making.sealed);
+  }
+  const resources = Object.fromEntries(
+    [...configuration].map(([{ path, fields }, records]) => [path, bodies(fields, records)]),
+  );
+  const hash = createHash('sha256');
+  const pieces: string[] = [];
+  function* written() {
+    for (const piece of sortedJsonPieces({ ...headOf(making), resources }, levelsOfBackup)) {
+      hash.update(piece);
+      pieces.push(piece);
+      yield;
+    }
+  }
+  await inSlices(written());
+  // The first key in alphabetical order, in place of the brace that the text begins with.
+  pieces[0] = `{"digest":"${hash.digest('hex')}",`;
+  return pieces.join('');
+}
+
+function headOf({ version, at, sealed }: Making): Members {
+  const secrets = sealed === undefined ? null : { salt: sealed.salt.toString('base64') };
+  return { holdfast_backup: format, version, made: at, secrets };
+}
+
+function bodyOf(fields: Fields, record: Members, sealed: BackupSeal | undefined): Members {
+  const body: Record<string, unknown> = { id: record['id'] };
+  for (const [name, field] of Object.entries(fields)) {
+    if (!isKept(field)) continue;
+    if (!field.secret || isUnset(record[name])) body[name] = record[name];
+    else if (sealed !== undefined) body[name] = sealed.seal.close(record[name]);
+  }
+  return body;
 }
 
 /**
@@ -278,7 +305,7 @@ async function sealOf(secrets: unknown, passphrase: string | undefined): Promise
 }
 
 /** The levels of a backup above its records: the file, its resources, the list of each. */
-export const levelsOfBackup = 3;
+const levelsOfBackup = 3;
 
 async function digestOf(file: Members): Promise<string> {
   const hash = createHash('sha256');

@@ -16,10 +16,8 @@ import type { Kept } from '../engine/configuration/tables.ts';
 import { volumesFolder } from '../engine/declare/formats.ts';
 import type { Configuration } from '../engine/declare/resource.ts';
 import type { Engine, Log } from '../engine/engine.ts';
-import { sortedJsonPieces } from '../lib/json.ts';
-import { collected } from '../lib/slices.ts';
 import { messageOf } from '../lib/text.ts';
-import { type BackupSeal, levelsOfBackup, newBackupSeal, writeBackup } from './backup-file.ts';
+import { type BackupSeal, backupText, newBackupSeal } from './backup-file.ts';
 import { replaceDurably } from './marks.ts';
 
 export const recoveryKeyName = 'recovery.key';
@@ -129,9 +127,7 @@ export class PoolBackups {
     if (outdated.length === 0) return;
     const key = recoveryKey(this.#parts.state);
     this.#sealed ??= await newBackupSeal(key);
-    const file = await this.#fileOf(revision, this.#sealed);
-    // Two backups below one more level.
-    const content = `${(await collected(sortedJsonPieces(file, levelsOfBackup + 1))).join('')}\n`;
+    const content = await this.#textOf(revision, this.#sealed);
     const hasEncrypted = pools.some(({ isEncrypted }) => isEncrypted);
     for (const { pool } of outdated)
       await engine.whileAtRest(pool, `back up the configuration on ${pool}`, () =>
@@ -177,19 +173,16 @@ export class PoolBackups {
     for (const { path } of byNumber.slice(0, -keptOnPool)) await files.writePrivate(path, undefined, options);
   }
 
-  async #fileOf(revision: number, sealed: BackupSeal): Promise<object> {
+  async #textOf(revision: number, sealed: BackupSeal): Promise<string> {
     const { engine, without } = this.#parts;
     const made = { version: engine.version, at: new Date(engine.now()).toISOString(), sealed };
     const leaving = (configuration: Configuration): Configuration =>
       new Map([...configuration].filter(([{ path }]) => !without.some((one) => one.path === path)));
     // Both of the same moment: a change may be committed while they are written.
-    const [whole, fresh] = [leaving(engine.wholeConfiguration), leaving(engine.freshConfiguration)];
-    return {
-      holdfast_recovery: 1,
-      revision,
-      configuration: await writeBackup(whole, made),
-      fresh: await writeBackup(fresh, made),
-    };
+    const [whole, beginning] = [leaving(engine.wholeConfiguration), leaving(engine.freshConfiguration)];
+    const configuration = await backupText(whole, made);
+    const fresh = await backupText(beginning, made);
+    return `{"configuration":${configuration},"fresh":${fresh},"holdfast_recovery":1,"revision":${revision}}\n`;
   }
 }
 

@@ -4,7 +4,7 @@ import { catalogue } from '../../src/areas/index.ts';
 import { isRecordOf } from '../../src/engine/declare/record.ts';
 import { isKeptResource } from '../../src/engine/engine.ts';
 import { longestTurn } from '../../src/engine/upkeep/event-loop.ts';
-import { newBackupSeal, readBackup, writeBackup } from '../../src/store/backup-file.ts';
+import { backupText, newBackupSeal, readBackup, writeBackup } from '../../src/store/backup-file.ts';
 import { exampleBody } from '../support/examples.ts';
 
 const cronjob = catalogue.filter(isKeptResource).find(({ path }) => path === 'tasks/cronjob') ?? missing();
@@ -52,13 +52,20 @@ test('a backup of 3,000 records is written and read in turns that keep no reques
   const configuration = configurationOf(1500);
   assert.equal(configuration.get(cronjob)?.length, 1500);
   const sealed = await newBackupSeal('correct horse');
+  const made = { version: '1', at: '2026-01-01T00:00:00Z', sealed };
   // What is compiled for the first time takes longer.
-  await writeBackup(configurationOf(50), { version: '1', at: '2026-01-01T00:00:00Z', sealed });
+  await writeBackup(configurationOf(50), made);
+  await backupText(configurationOf(50), made);
   let file: unknown;
   const writing = await longestTurnOf(async () => {
-    file = await writeBackup(configuration, { version: '1', at: '2026-01-01T00:00:00Z', sealed });
+    file = await writeBackup(configuration, made);
   });
   assert.ok(writing <= longestTurn, `written in turns of up to ${writing} ms`);
+  let text = '';
+  const writingText = await longestTurnOf(async () => {
+    text = await backupText(configuration, made);
+  });
+  assert.ok(writingText <= longestTurn, `written as text in turns of up to ${writingText} ms`);
   const options = { resources: [cronjob, authcredential], passphrase: 'correct horse' };
   let read: Awaited<ReturnType<typeof readBackup>> | undefined;
   const reading = await longestTurnOf(async () => {
@@ -66,4 +73,6 @@ test('a backup of 3,000 records is written and read in turns that keep no reques
   });
   assert.ok(reading <= longestTurn, `read in turns of up to ${reading} ms`);
   assert.deepEqual(read?.(new Map(), new Map()), configuration);
+  const same = await readBackup(JSON.parse(text), options);
+  assert.deepEqual(same(new Map(), new Map()), configuration);
 });
