@@ -15,7 +15,8 @@ export function withSnapshots(state: string, count: number): void {
 
 function many(count: number) {
   return Array.from({ length: count }, (_, n) => ({
-    ...{ guid: String(9_000_000_000 + n), name: `auto-${n}`, created: 1_700_000_000 + n },
-    properties: {},
+    guid: String(9_000_000_000 + n),
+    name: `auto-${n}`,
+    created: 1_700_000_000 + n,
   }));
 }

@@ -18,10 +18,12 @@ export function cache<K extends object, C, T>(
     const found = known.get(key);
     if (found !== undefined && isSame(found.dependencies, dependencies)) return found.result;
     const result = make(key, context);
-    known.set(key, { dependencies, result });
+    known.set(key, { dependencies: dependencies.length === 0 ? none : dependencies, result });
     return result;
   };
 }
+
+const none: readonly unknown[] = [];
 
 /** A loop, because this is called for each of ten thousand records whenever problems are looked for. */
 function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {

@@ -79,8 +79,8 @@ export interface SnapshotRecord {
   readonly name: string;
   /** Seconds since 1970. */
   readonly created: number;
-  /** The properties that belong to the content: the size of a volume, the case sensitivity of a filesystem. */
-  readonly properties: Values;
+  /** The properties that belong to the content: the size of a volume, the case sensitivity of a filesystem; if any. */
+  readonly properties?: Values | undefined;
   readonly deferred?: boolean | undefined;
   readonly task?: number | undefined;
   readonly made?: string | undefined;
@@ -144,7 +144,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
                 guid: isText,
                 name: isText,
                 created: isNumber,
-                properties: isValues,
+                properties: optional(isValues),
                 deferred: optional(isFlag),
                 task: optional(isNumber),
                 made: optional(isText),

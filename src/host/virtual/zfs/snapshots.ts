@@ -67,7 +67,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
             guid: newGuid(),
             name,
             created,
-            properties: contentProperties(candidate),
+            ...contentOf(candidate),
             ...(task === undefined ? {} : { task }),
             ...(mark === undefined ? {} : { made: mark }),
           }),
@@ -133,7 +133,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
         throw new HostError(`cannot create '${name}': source and target pools differ`);
       store.poolForNew(name);
       const clone = Object.freeze({
-        ...datasetRecord(name, dataset.kind, snapshot.properties, { mark }),
+        ...datasetRecord(name, dataset.kind, snapshot.properties ?? {}, { mark }),
         origin: snapshotName,
       });
       try {
@@ -184,12 +184,15 @@ function snapshotsIn({ name: dataset, kind, snapshots = [] }: DatasetRecord): re
   );
 }
 
-/** The properties that belong to a dataset's content, which a rollback restores. */
-function contentProperties({ kind, properties: { volsize, volblocksize, casesensitivity } }: DatasetRecord): Values {
-  if (kind === 'volume')
-    return Object.freeze({
-      ...(volsize === undefined ? {} : { volsize }),
-      ...(volblocksize === undefined ? {} : { volblocksize }),
-    });
-  return Object.freeze(casesensitivity === undefined ? {} : { casesensitivity });
+/** The properties that belong to a dataset's content, which a rollback restores. Most snapshots have none. */
+function contentOf({
+  kind,
+  properties: { volsize, volblocksize, casesensitivity },
+}: DatasetRecord): Pick<SnapshotRecord, 'properties'> {
+  const properties: Values = {
+    ...(kind === 'volume' && volsize !== undefined && { volsize }),
+    ...(kind === 'volume' && volblocksize !== undefined && { volblocksize }),
+    ...(kind === 'filesystem' && casesensitivity !== undefined && { casesensitivity }),
+  };
+  return Object.keys(properties).length === 0 ? {} : { properties: Object.freeze(properties) };
 }
