@@ -8,6 +8,9 @@ import { type Figure, median, report } from './figures.ts';
 import { noteProgramsIn } from './programs.ts';
 
 const repeats = 5;
+/** What the machine has for the comparison of sizes. */
+const many = { datasets: 1000, shares: 500, snapshots: 5000 } as const;
+const few = { datasets: 10, shares: 10, snapshots: 10 } as const;
 const idleSeconds = 120;
 /** Milliseconds after which the events of a change were read. */
 const eventsAfter = 1500;
@@ -68,6 +71,11 @@ for (let n = 0; n < repeats; n += 1) {
   ];
   for (const [what, change] of changes) programs.set(what, [...(programs.get(what) ?? []), await programsOf(change)]);
 }
+await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+await furnish(few);
+const withFew = await durations('few');
+await furnish(many);
+const withMany = await durations('many');
 const figures: readonly Figure[] = [
   { what: 'ready after a restart: processor time, helper included', value: median(starts), unit: 's' },
   { what: "ready after a restart: times bare Node's start", value: median(starts) / bare, unit: '' },
@@ -80,5 +88,54 @@ const figures: readonly Figure[] = [
     unit: '',
     aim: { most: 2 },
   })),
+  ...[...withMany].map(([what, seconds]) => ({
+    what: `${what} among ${many.datasets} datasets: times as among ${few.datasets}`,
+    value: seconds / (withFew.get(what) ?? Number.NaN),
+    unit: '',
+    aim: { most: what === 'start' ? 1.5 : 1.3 },
+  })),
 ];
 report('machine', figures);
+
+/** Makes datasets, shares and snapshots until the machine has so many of each. */
+async function furnish({ datasets, shares, snapshots }: typeof few | typeof many): Promise<void> {
+  await machine.run(`for n in $(seq ${datasets}); do zfs list tank/d$n >/dev/null 2>&1 || zfs create tank/d$n; done`, {
+    seconds: 3600,
+  });
+  for (let n = 1; n <= snapshots / datasets; n += 1)
+    await machine.run(`zfs snapshot -r tank@of-${datasets}-${n}`, { seconds: 600 });
+  const known = new Set((await api.list('sharing/cifs/?limit=0')).map(({ cifs_name }) => cifs_name));
+  const names = Array.from({ length: shares }, (_, index) => `d${index + 1}`).filter((name) => !known.has(name));
+  const make = async () => {
+    for (let name = names.pop(); name !== undefined; name = names.pop())
+      await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/tank/${name}`, cifs_name: name });
+  };
+  await Promise.all(Array.from({ length: 16 }, make));
+  // What the daemon does about it is over then.
+  await pause(20_000);
+}
+
+/** Seconds until the answer to one more of each, and of a start. */
+async function durations(mark: string): Promise<ReadonlyMap<string, number>> {
+  const taken = new Map<string, number[]>();
+  const time = async (what: string, change: () => Promise<unknown>) => {
+    const begun = performance.now();
+    await change();
+    taken.set(what, [...(taken.get(what) ?? []), (performance.now() - begun) / 1000]);
+    await pause(eventsAfter);
+  };
+  for (let n = 0; n < repeats; n += 1) {
+    const name = `${mark}${n}`;
+    const share = { cifs_path: `/mnt/tank/${name}`, cifs_name: name };
+    await time('one more dataset', () => api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name }));
+    await time('one more share', () => api.expect(201, 'POST', 'sharing/cifs/', share));
+    const snapshot = { dataset: `tank/${name}`, name: 'now' };
+    await time('one more snapshot', () => api.expect(201, 'POST', 'storage/snapshot/', snapshot));
+    await time('start', async () => {
+      await machine.run('systemctl restart holdfast', { seconds: 600 });
+      await untilReady(api, 600);
+    });
+    await pause(10_000);
+  }
+  return new Map([...taken].map(([what, seconds]) => [what, median(seconds)]));
+}
