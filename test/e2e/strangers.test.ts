@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHook } from 'node:async_hooks';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
@@ -63,6 +64,28 @@ test('a body of a stranger is not read, and its connection is closed when it goe
   // It may also be reset, as what was sent meanwhile is not read.
   await new Promise((closed) => socket.once('close', closed));
   clearInterval(trickle);
+});
+
+test('a request without a body sets no timer for the rest of it, which would retain the request', async () => {
+  const restTime = 123_456;
+  await using quick = await appliance({ limits: { restTime } });
+  const read = headOf('GET', path, { authorization: rootCredential });
+  // With a credential that is known, the answer comes before Node calls the request complete.
+  await answerTo(quick, read);
+  let timers = 0;
+  const hook = createHook({
+    init(_id, type, _trigger, resource) {
+      if (type === 'Timeout' && Reflect.get(resource, '_idleTimeout') === restTime) timers += 1;
+    },
+  }).enable();
+  try {
+    assert.match(await answerTo(quick, read), /^HTTP\/1\.1 200 /);
+    assert.equal(timers, 0);
+    await answerTo(quick, headOf('POST', path, { 'content-length': '2', authorization: basic('wrong') }));
+    assert.equal(timers, 1);
+  } finally {
+    hook.disable();
+  }
 });
 
 test('a short body of a stranger costs nobody the connection', async () => {
