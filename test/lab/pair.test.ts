@@ -119,24 +119,27 @@ const clientsGoOn = () => eventually(60, async () => assert.deepEqual(await asCl
 
 /** Runs the callback under writes until the other machine serves, and reports the seconds. */
 async function moved(t: { diagnostic(text: string): void }, to: Name, deed: () => Promise<unknown>): Promise<void> {
-  try {
-    await underWrites(async (writer) => {
-      assert.notEqual((await shown())['self'], to, 'the pool is not there already');
-      const began = performance.now();
-      await deed();
-      await eventually(100, () => isServedBy(to));
-      const seconds = (performance.now() - began) / 1000;
-      await writer.writes();
-      const { last_switch: last } = await shown();
-      t.diagnostic(
-        `${to} serves after ${seconds.toFixed(1)} s: ${JSON.stringify(isObject(last) ? last['steps'] : [])}`,
-      );
-    });
-  } catch (error) {
-    t.diagnostic(await journal(at(to)).catch(String));
-    throw error;
-  }
+  await underWrites(async (writer) => {
+    assert.notEqual((await shown())['self'], to, 'the pool is not there already');
+    const began = performance.now();
+    await deed();
+    await eventually(
+      100,
+      () => isServedBy(to),
+      () => explanationFrom(to),
+    );
+    const seconds = (performance.now() - began) / 1000;
+    await writer.writes();
+    const { last_switch: last } = await shown();
+    t.diagnostic(`${to} serves after ${seconds.toFixed(1)} s: ${JSON.stringify(isObject(last) ? last['steps'] : [])}`);
+  });
   await clientsGoOn();
+}
+
+/** What the cluster and the daemon of a machine that does not serve say about it. */
+async function explanationFrom(name: Name): Promise<string> {
+  const cluster = await at(name).run('crm_mon --one-shot --failcounts --fence-history 2>&1; true').catch(String);
+  return `${cluster}\n${await journal(at(name)).catch(String)}`;
 }
 
 test('two machines become a pair as the guide says, whose cluster, resources and address Holdfast sets up', async () => {
