@@ -41,8 +41,11 @@ export function runClient(
   });
 }
 
-/** Networks of the test: bridges in the test's network namespace, on which the test is host 2. */
-const bridges = new Set<number>();
+/**
+ * Networks of the test: bridges in the test's network namespace, on which the test is host 2. Machines that start at the same
+ * time wait for the same one.
+ */
+const bridges = new Map<number, Promise<void>>();
 
 /** A client that goes on until the test ends it. */
 export interface Session extends AsyncDisposable {
@@ -81,15 +84,18 @@ export function addressOn(network: number, host: number): string {
 /** A tap for a machine on a network; creates the network when the machine is the first on it. */
 export async function plugInto(network: number, tap: string): Promise<void> {
   const bridge = `net${network}`;
-  if (!bridges.has(network)) {
-    bridges.add(network);
-    await run('ip', 'link', 'add', bridge, 'type', 'bridge');
-    await run('ip', 'addr', 'add', `${addressOn(network, 2)}/24`, 'dev', bridge);
-    // A machine that starts is asked for its address each second otherwise.
-    await writeFile(`/proc/sys/net/ipv4/neigh/${bridge}/retrans_time_ms`, '100');
-    await run('ip', 'link', 'set', bridge, 'up');
-  }
+  const made = bridges.get(network) ?? makeBridge(network, bridge);
+  bridges.set(network, made);
+  await made;
   await run('ip', 'tuntap', 'add', tap, 'mode', 'tap');
   await run('ip', 'link', 'set', tap, 'master', bridge);
   await run('ip', 'link', 'set', tap, 'up');
+}
+
+async function makeBridge(network: number, bridge: string): Promise<void> {
+  await run('ip', 'link', 'add', bridge, 'type', 'bridge');
+  await run('ip', 'addr', 'add', `${addressOn(network, 2)}/24`, 'dev', bridge);
+  // A machine that starts is asked for its address each second otherwise.
+  await writeFile(`/proc/sys/net/ipv4/neigh/${bridge}/retrans_time_ms`, '100');
+  await run('ip', 'link', 'set', bridge, 'up');
 }
