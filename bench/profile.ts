@@ -1,12 +1,13 @@
 /**
  * `bin/script bench/profile.ts WHAT [--protocol nfs|cifs|afp] [--shares N] [--snapshots N] [--functions N]
- * [--daemon FILE]`: where the daemon's time goes, by part and by function. WHAT is `get`, `list`, `put`, `post`, or
- * `start`. V8 samples the main thread every 100 µs, also while it waits for the disk or the processor; a sample counts
- * for at most twice that, so that waiting hardly counts.
+ * [--daemon FILE]`: where the daemon's time goes, by part and by function. WHAT is `get`, `list`, `put`, `post`,
+ * `idle` (two minutes, a minute after the start) or `start`. V8 samples the main thread every 100 µs, also while it
+ * waits for the disk or the processor; a sample counts for at most twice that, so that waiting hardly counts.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bundle, root } from '../scripts/bundle.ts';
@@ -28,6 +29,9 @@ const { values: options, positionals } = parseArgs({
 
 /** Between two samples. */
 const microseconds = 100;
+
+/** Milliseconds that are measured at rest. */
+const idleFor = 120_000;
 
 const protocol = protocolNamed(options.protocol);
 const list = `/api/v1.0/sharing/${protocol}/`;
@@ -123,9 +127,14 @@ async function measure(): Promise<void> {
   let to = Number.POSITIVE_INFINITY;
   let answers = 1;
   if (what === 'start') to = monotonic();
-  else {
+  else if (what === 'idle') {
+    await pause(60_000);
+    from = monotonic();
+    await pause(idleFor);
+    to = monotonic();
+  } else {
     const one = Object.entries(loads).find(([name]) => name === what)?.[1];
-    if (one === undefined) throw new Error(`expected get, list, put, post or start, got ${what}`);
+    if (one === undefined) throw new Error(`expected get, list, put, post, idle or start, got ${what}`);
     const run = (requests: number) =>
       load({ port: daemon.port, status: one.status, request: one.request }, { connections: 16, seconds: 60, requests });
     // The first third warms up.
@@ -214,8 +223,9 @@ function monotonic(): number {
 }
 
 function print(what: string, { parts: byPart, functions }: Tally, answers: number): void {
-  const unit = what === 'start' ? 1000 : answers;
-  const label = what === 'start' ? 'ms' : 'µs each';
+  const isWhole = what === 'start' || what === 'idle';
+  const unit = isWhole ? 1000 : answers;
+  const label = isWhole ? 'ms' : 'µs each';
   const lines = (map: ReadonlyMap<string, number>) =>
     [...map].filter(([name]) => name !== '(idle)').toSorted((a, b) => b[1] - a[1]);
   const total = lines(byPart).reduce((sum, [, spent]) => sum + spent, 0);
