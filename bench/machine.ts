@@ -5,12 +5,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startNas, untilReady } from '../test/support/lab/nas.ts';
 import { type Figure, median, report } from './figures.ts';
+import type { Size } from './furnish.ts';
+import { furnishMachine } from './furnish-machine.ts';
 import { noteProgramsIn } from './programs.ts';
 
 const repeats = 5;
 /** What the machine has for the comparison of sizes. */
-const many = { datasets: 1000, shares: 500, snapshots: 5000 } as const;
-const few = { datasets: 10, shares: 10, snapshots: 10 } as const;
+const many: Size = { datasets: 1000, shares: 500, snapshots: 5000 };
+const few: Size = { datasets: 10, shares: 10, snapshots: 10 };
 const idleSeconds = 120;
 /** Milliseconds after which the events of a change were read. */
 const eventsAfter = 1500;
@@ -72,9 +74,9 @@ for (let n = 0; n < repeats; n += 1) {
   for (const [what, change] of changes) programs.set(what, [...(programs.get(what) ?? []), await programsOf(change)]);
 }
 await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
-await furnish(few);
+await furnishMachine(nas, few);
 const withFew = await durations('few');
-await furnish(many);
+await furnishMachine(nas, many);
 const withMany = await durations('many');
 const figures: readonly Figure[] = [
   { what: 'ready after a restart: processor time, helper included', value: median(starts), unit: 's' },
@@ -97,26 +99,10 @@ const figures: readonly Figure[] = [
 ];
 report('machine', figures);
 
-/** Makes datasets, shares and snapshots until the machine has so many of each. */
-async function furnish({ datasets, shares, snapshots }: typeof few | typeof many): Promise<void> {
-  await machine.run(`for n in $(seq ${datasets}); do zfs list tank/d$n >/dev/null 2>&1 || zfs create tank/d$n; done`, {
-    seconds: 3600,
-  });
-  for (let n = 1; n <= snapshots / datasets; n += 1)
-    await machine.run(`zfs snapshot -r tank@of-${datasets}-${n}`, { seconds: 600 });
-  const known = new Set((await api.list('sharing/cifs/?limit=0')).map(({ cifs_name }) => cifs_name));
-  const names = Array.from({ length: shares }, (_, index) => `d${index + 1}`).filter((name) => !known.has(name));
-  const make = async () => {
-    for (let name = names.pop(); name !== undefined; name = names.pop())
-      await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/tank/${name}`, cifs_name: name });
-  };
-  await Promise.all(Array.from({ length: 16 }, make));
-  // What the daemon does about it is over then.
-  await pause(20_000);
-}
-
 /** Seconds until the answer to one more of each, and of a start. */
 async function durations(mark: string): Promise<ReadonlyMap<string, number>> {
+  // What the daemon does about them is over then.
+  await pause(20_000);
   const taken = new Map<string, number[]>();
   const time = async (what: string, change: () => Promise<unknown>) => {
     const begun = performance.now();

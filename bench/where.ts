@@ -8,6 +8,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startNas, untilReady } from '../test/support/lab/nas.ts';
+import type { Size } from './furnish.ts';
+import { furnishMachine } from './furnish-machine.ts';
 import { noteProgramsIn } from './programs.ts';
 
 const { values } = parseArgs({
@@ -17,7 +19,11 @@ const { values } = parseArgs({
     snapshots: { type: 'string', default: '1500' },
   },
 });
-const [datasets, shares, snapshots] = [Number(values.datasets), Number(values.shares), Number(values.snapshots)];
+const size: Size = {
+  datasets: Number(values.datasets),
+  shares: Number(values.shares),
+  snapshots: Number(values.snapshots),
+};
 
 await using nas = await startNas({ disks: 1, diskSize: '3G', memory: 2048 });
 const { api, machine } = nas;
@@ -28,15 +34,7 @@ await api.expect(201, 'POST', 'storage/volume/', {
 });
 await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
 await report('empty');
-await machine.run(`for n in $(seq ${datasets}); do zfs create tank/d$n; done`, { seconds: 3600 });
-for (let n = 1; n <= Math.ceil(snapshots / datasets); n += 1)
-  await machine.run(`zfs snapshot -r tank@s${n}`, { seconds: 600 });
-let next = 1;
-const makeShares = async () => {
-  for (let n = next++; n <= shares; n = next++)
-    await api.expect(201, 'POST', 'sharing/cifs/', { cifs_path: `/mnt/tank/d${n}`, cifs_name: `share ${n}` });
-};
-await Promise.all(Array.from({ length: 16 }, makeShares));
+await furnishMachine(nas, size);
 await pause(10_000);
 await report('full');
 
