@@ -75,18 +75,10 @@ export async function backupText(configuration: Configuration, making: Making): 
   const resources = Object.fromEntries(
     [...configuration].map(([{ path, fields }, records]) => [path, bodies(fields, records)]),
   );
-  const hash = createHash('sha256');
   const pieces: string[] = [];
-  function* written() {
-    for (const piece of sortedJsonPieces({ ...headOf(making), resources }, levelsOfBackup)) {
-      hash.update(piece);
-      pieces.push(piece);
-      yield;
-    }
-  }
-  await inSlices(written());
+  const digest = await digestOf({ ...headOf(making), resources }, (piece) => pieces.push(piece));
   // The first key in alphabetical order, in place of the brace that the text begins with.
-  pieces[0] = `{"digest":"${hash.digest('hex')}",`;
+  pieces[0] = `{"digest":"${digest}",`;
   return pieces.join('');
 }
 
@@ -307,10 +299,14 @@ async function sealOf(secrets: unknown, passphrase: string | undefined): Promise
 /** The levels of a backup above its records: the file, its resources, the list of each. */
 const levelsOfBackup = 3;
 
-async function digestOf(file: Members): Promise<string> {
+/** The digest of a backup without it. `told` is called with each piece of its text. */
+async function digestOf(file: Members, told: (piece: string) => void = () => {}): Promise<string> {
   const hash = createHash('sha256');
   function* parts() {
-    for (const piece of sortedJsonPieces(file, levelsOfBackup)) yield hash.update(piece);
+    for (const piece of sortedJsonPieces(file, levelsOfBackup)) {
+      told(piece);
+      yield hash.update(piece);
+    }
   }
   await inSlices(parts());
   return hash.digest('hex');
