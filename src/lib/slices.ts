@@ -9,22 +9,28 @@ let underWay = 0;
 
 /**
  * Runs a generator to its end and returns its result. Other work of the event loop continues between its pieces, and
- * waits for `most` milliseconds at a time, also while other generators are under way.
+ * waits for `most` milliseconds at a time, also while other generators are under way. `pause` is what the work waits for then.
  */
-export async function inSlices<T>(work: Generator<unknown, T>, most = slice): Promise<T> {
+export async function inSlices<T>(
+  work: Generator<unknown, T>,
+  most = slice,
+  pause: () => Promise<unknown> = turn,
+): Promise<T> {
   underWay += 1;
   try {
     for (let begun = performance.now(); ; ) {
       const { done, value } = work.next();
       if (done === true) return value;
       if (performance.now() - begun < most / underWay) continue;
-      await new Promise(setImmediate);
+      await pause();
       begun = performance.now();
     }
   } finally {
     underWay -= 1;
   }
 }
+
+const turn = () => new Promise(setImmediate);
 
 /** Collects what an iterable computes, in slices too. */
 export function collected<T>(pieces: Iterable<T>, most?: number): Promise<readonly T[]> {

@@ -1,4 +1,5 @@
 import { allEnded } from '../../lib/all.ts';
+import { inSlices } from '../../lib/slices.ts';
 import type { StartProgress } from '../declare/start-progress.ts';
 import type { Topic } from '../facts/facts.ts';
 
@@ -129,13 +130,7 @@ export class Startup implements StartProgress {
 
   /** Runs a generator to its end. What arrives meanwhile is answered between its pieces. */
   async pieces(what: string, work: Generator<unknown, void>): Promise<void> {
-    await this.during(what, async () => {
-      for (let begun = performance.now(); work.next().done !== true; ) {
-        if (performance.now() - begun < slice) continue;
-        await this.#requestsFirst();
-        begun = performance.now();
-      }
-    });
+    await this.during(what, () => inSlices(work, slice, () => this.#requestsFirst()));
   }
 
   async each<T>(
