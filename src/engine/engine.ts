@@ -15,7 +15,7 @@ export { type EngineParts, isKeptResource, type Log, type RequestContext };
 export interface Engine extends ReturnType<typeof openEngine> {}
 
 /**
- * Reads the store, so that records can be read; `begin` performs the rest of the start. `wiring.ts` connects the parts,
+ * Opens the store, so that records can be read; `begin` performs the rest of the start. `wiring.ts` connects the parts,
  * which do all the work.
  */
 export function openEngine(parts: EngineParts) {

@@ -15,7 +15,6 @@ export function occupantsOf(view: View, resources: readonly Kept[], of: Location
   for (const resource of resources.filter(namesPlaces))
     for (const record of resource.kind === 'collection' ? view.all(resource) : [view.only(resource)]) {
       const all = locationsOf(resource, record, view);
-      if (all.length === 0) continue;
       const locations = all.every((location) => isIn(location, of))
         ? all
         : all.filter((location) => isIn(location, of));

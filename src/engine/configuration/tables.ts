@@ -146,7 +146,6 @@ export class Table<F extends Fields = Fields> {
   }
 
   put(record: RecordOf<F>): void {
-    this.#complete();
     this.version += 1;
     this.delete(record.id);
     this.#byId.set(record.id, record);

@@ -66,7 +66,7 @@ export class Beginning {
     this.#parts = parts;
   }
 
-  /** Reads the store, so that records can be read. */
+  /** Opens the tables, so that records can be read: each when one of its records is first needed. */
   load(): void {
     const { configuration, confirmation, store } = this.#parts;
     configuration.load();
