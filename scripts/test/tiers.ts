@@ -82,7 +82,12 @@ const unknownSeconds: Readonly<Record<TierName, number>> = { check: 10, code: 5,
  * Cores that a file keeps busy. A test machine has one processor, which is idle more than half of the time; other files wait
  * a third of theirs, for processes, timers and disks.
  */
-const loads: Readonly<Record<TierName, number>> = { check: 1, code: 0.65, browser: 2, machine: 0.45, pc: 1 };
+const loads: Readonly<Record<TierName, number>> = { check: 1, code: 0.65, browser: 0.9, machine: 0.45, pc: 1 };
+
+/** The load of a file that measures how fast a page is shown, and so needs the machine for itself. */
+const wholeMachine = 2;
+
+const measuring = /^test\/browser\/budget\./;
 
 /** Seconds after which a file is ended: three to four times the longest duration in its tier on busy cores. */
 const limits: Readonly<Record<TierName, number>> = { check: 300, code: 600, browser: 300, machine: 2700, pc: 2700 };
@@ -192,7 +197,7 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
         : isBundled
           ? ['bundle']
           : [...needsOf[tier], ...(browsed.test(file) ? ['browser'] : [])],
-      load: browsed.test(file) ? loads.browser : loads[tier],
+      load: measuring.test(file) ? wholeMachine : browsed.test(file) ? loads.browser + loads.machine : loads[tier],
       seconds: durations.get(file) ?? unknownSeconds[tier],
       limit: limits[tier],
       isTest: true,
