@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { hdparmArgv, readAbilities } from '../../../src/host/linux/disks-read.ts';
-import { readDatasets } from '../../../src/host/linux/zfs/read-datasets.ts';
+import { readDataset } from '../../../src/host/linux/zfs/read-datasets.ts';
 import { readDifference } from '../../../src/host/linux/zfs/read-differences.ts';
 import { readSnapshots } from '../../../src/host/linux/zfs/read-snapshots.ts';
 import { standbyCode } from '../../../src/lib/disk.ts';
@@ -33,12 +33,12 @@ describe('snapshots', () => {
   });
 
   const stamp = (members: Readonly<Record<string, string>>, look: number, now: number) => {
-    const properties = Object.fromEntries(
+    const properties = new Map(
       Object.entries({ guid: '7', origin: '-', snapshots_changed: '1000', usedbysnapshots: '0', ...members }).map(
-        ([name, value]) => [name, { value }],
+        ([name, value]) => [name, { value, source: '-' }],
       ),
     );
-    return readDatasets(JSON.stringify({ datasets: { 'tank/a': { properties } } }), { look, now })[0]?.snapshotStamp;
+    return readDataset('tank/a', properties, { look, now }).snapshotStamp;
   };
 
   test('a stamp stays the same while nothing changes, and differs after any change', () => {

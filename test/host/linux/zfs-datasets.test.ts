@@ -1,69 +1,51 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { linuxDatasets } from '../../../src/host/linux/zfs/datasets.ts';
-import { readMade, secondsSinceCreation } from '../../../src/host/linux/zfs/made.ts';
+import { isMade, secondsSinceCreation } from '../../../src/host/linux/zfs/made.ts';
 import { Programs } from '../../../src/host/linux/zfs/programs.ts';
 import type { Outcome } from '../../../src/host/ports/commands.ts';
 import { recordedRunner } from './support.ts';
 
-function withAnswers(answer: (line: string) => Partial<Outcome>) {
+/** What datasets have, by name and property: the value and its source. */
+type Values = Readonly<Record<string, Readonly<Record<string, readonly [value: string, source: string]>>>>;
+
+function withAnswers(answer: (line: string) => Partial<Outcome> | { readonly values: Values }) {
   const ran: string[] = [];
   const { runner } = recordedRunner({});
   const programs = new Programs(
     {
       ...runner,
       async run(argv) {
-        const line = argv.join(' ').replace(/ -o name,\S{20,}/, '');
+        const line = argv
+          .join(' ')
+          .replace(/ -o name,property\S*/, '')
+          .replaceAll(/,holdfast:end-\w+-\d/g, '');
         ran.push(line);
-        return { status: 0, stdout: '', stderr: '', ...answer(line) };
+        const given = answer(line);
+        return {
+          status: 0,
+          stderr: '',
+          ...('values' in given ? { stdout: printed(argv, given.values) } : { stdout: '', ...given }),
+        };
       },
     },
     { waitOf: async () => undefined },
   );
   const take = () => ran.splice(0);
-  return { datasets: linuxDatasets(programs), take };
+  return { programs, datasets: linuxDatasets(programs), take };
 }
 
-/** What JSON shows of two datasets with comments. */
-const listed = (comment: string) =>
-  JSON.stringify({
-    datasets: Object.fromEntries(
-      [
-        ['tank', 'Fotos '],
-        ['tank/a', comment],
-      ].map(([name = '', value]) => [
-        name,
-        {
-          properties: { type: { value: 'FILESYSTEM' }, 'holdfast:comment': { value, source: { type: 'LOCAL' } } },
-        },
-      ]),
-    ),
-  });
-
-test('a comment is read by a program of its own only where the list shows another one than is known', async () => {
-  let comment = 'new ';
-  const { datasets, take } = withAnswers((line) => ({
-    stdout: line.startsWith('zfs list') ? listed(comment) : 'tank\tFotos 😀\ntank/a\tnew 😀\n',
-  }));
-  const look = async () => (await datasets.datasets({ names: ['tank', 'tank/a'] })).map((one) => one.comment);
-  const list = 'zfs list -jp -t filesystem,volume tank tank/a';
-  const read = 'zfs get -H -t filesystem,volume -s local,received -o name,value holdfast:comment';
-  assert.deepEqual(await look(), ['Fotos 😀', 'new 😀']);
-  assert.deepEqual(take(), [list, `${read} tank tank/a`]);
-  assert.deepEqual(await look(), ['Fotos 😀', 'new 😀']);
-  assert.deepEqual(take(), [list]);
-  await datasets.changeDataset('tank/a', { comment: '🎵 ours' });
-  take();
-  comment = ' ours';
-  assert.deepEqual(await look(), ['Fotos 😀', '🎵 ours']);
-  assert.deepEqual(take(), [list]);
-  comment = 'of another program';
-  await look();
-  assert.deepEqual(take(), [list, `${read} tank/a`]);
-  // It may have changed what the list does not show.
-  await datasets.datasets();
-  assert.deepEqual(take(), ['zfs list -jp -t filesystem,volume', read]);
-});
+/** The output of `zfs get -Hp` with these arguments. */
+function printed(argv: readonly string[], values: Values): string {
+  // After the options, of which the kinds are the last.
+  const kinds = argv.indexOf('filesystem,volume');
+  const asked = argv[kinds < 0 ? 5 : kinds + 1]?.split(',') ?? [];
+  return Object.entries(values)
+    .flatMap(([name, of]) =>
+      asked.map((property) => [name, property, ...(of[property] ?? ['-', '-'])].join('\t').concat('\n')),
+    )
+    .join('');
+}
 
 test('a change runs one program where what was there before is known or is not needed', async () => {
   const { datasets, take } = withAnswers(() => ({}));
@@ -75,18 +57,11 @@ test('a change runs one program where what was there before is known or is not n
 });
 
 test('a change of several settings that fails is taken back, by what was there before', async () => {
-  const now = { atime: ['off', 'LOCAL'], quota: ['0', 'DEFAULT'], sync: ['always', 'LOCAL'] };
-  const got = JSON.stringify({
-    datasets: {
-      'tank/a': {
-        properties: Object.fromEntries(
-          Object.entries(now).map(([name, [value, type]]) => [name, { value, source: { type } }]),
-        ),
-      },
-    },
-  });
+  const now: Values = {
+    'tank/a': { atime: ['off', 'local'], quota: ['0', 'default'], sync: ['always', 'local'] },
+  };
   const { datasets, take } = withAnswers((line) =>
-    line.startsWith('zfs get') ? { stdout: got } : line.includes('quota=1024') ? { status: 1, stderr: 'no space' } : {},
+    line.startsWith('zfs get') ? { values: now } : line.includes('quota=1024') ? { status: 1, stderr: 'no space' } : {},
   );
   const properties = { atime: 'off', sync: 'always', quota: '1024' };
   const former = { properties: { atime: 'inherit', sync: 'disabled', quota: '0' } };
@@ -94,7 +69,7 @@ test('a change of several settings that fails is taken back, by what was there b
   const [set, look, ...back] = take();
   assert.deepEqual(
     [set, look],
-    ['zfs set atime=off sync=always quota=1024 tank/a', 'zfs get -jp atime,sync,quota tank/a'],
+    ['zfs set atime=off sync=always quota=1024 tank/a', 'zfs get -Hp atime,sync,quota tank/a'],
   );
   assert.ok(back.includes('zfs inherit atime tank/a'), back.join('\n'));
   assert.ok(
@@ -103,14 +78,40 @@ test('a change of several settings that fails is taken back, by what was there b
   );
 });
 
-test('a mark counts only where it is neither inherited nor received', () => {
-  const got = (source: string) => `holdfast:made\tthe mark\t${source}\ncreation\t1763707283\t-\n`;
-  assert.deepEqual(readMade(got('local')), { mark: 'the mark', creation: 1763707283 });
+test('a mark counts only where it is neither inherited nor received', async () => {
+  const isMarked = async (mark: string, source: string) => {
+    const { programs } = withAnswers(() => ({ values: { 'tank/a@s': { 'holdfast:made': [mark, source] } } }));
+    return await isMade(programs, 'tank/a@s', 'the mark');
+  };
+  assert.equal(await isMarked('the mark', 'local'), true);
+  assert.equal(await isMarked('another mark', 'local'), false);
   for (const source of ['inherited from tank', 'received', '-'])
-    assert.deepEqual(readMade(got(source)), { mark: undefined, creation: 1763707283 });
+    assert.equal(await isMarked('the mark', source), false, source);
 });
 
 test('the age of a pool in the kernel is that of its statistics', () => {
   assert.equal(secondsSinceCreation('24 1 0x01 26 7072 5000000000 65500000000\nname type data\n'), 60.5);
   assert.ok(Number.isNaN(secondsSinceCreation('')));
+});
+
+test('of datasets that are asked for by name, those that are there are answered, unless something else went wrong', async () => {
+  let stderr = "cannot open 'tank/gone': dataset does not exist\n";
+  const { runner } = recordedRunner({});
+  const programs = new Programs(
+    {
+      ...runner,
+      run: async (argv) => ({ status: 1, stdout: printed(argv, { 'tank/a': { type: ['volume', '-'] } }), stderr }),
+    },
+    { waitOf: async () => undefined },
+  );
+  const { datasets } = linuxDatasets(programs);
+  const names = ['tank/a', 'tank/gone', 'tank/b'];
+  assert.deepEqual(
+    (await datasets({ names })).map(({ name, kind }) => [name, kind]),
+    [['tank/a', 'volume']],
+  );
+  stderr += "cannot open 'tank/b': I/O error\n";
+  await assert.rejects(datasets({ names }), /I\/O error/);
+  stderr = '';
+  await assert.rejects(datasets({ names }));
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readComments, readDatasets, readOwnSettings } from '../../../src/host/linux/zfs/read-datasets.ts';
+import { asking } from '../../../src/host/linux/zfs/properties.ts';
+import { describing, ownValue, readDataset } from '../../../src/host/linux/zfs/read-datasets.ts';
 import { readImportable, readLabel } from '../../../src/host/linux/zfs/read-labels.ts';
 import { readPools } from '../../../src/host/linux/zfs/read-pools.ts';
 import type { Pool } from '../../../src/host/ports/zfs.ts';
@@ -128,10 +129,22 @@ describe('pools', () => {
 });
 
 describe('datasets', () => {
-  const datasets = new Map(readDatasets(recording('datasets-list.json')).map((one) => [one.name, one]));
+  const question = asking(describing, 'holdfast:end');
+  const datasets = new Map(
+    Array.from(question.read(recording('datasets-get.txt')), ([name, properties]) => [
+      name,
+      readDataset(name, properties, { now: 2_000_000_000, look: 1 }),
+    ]),
+  );
 
-  test('parents come before children', () => {
-    assert.deepEqual([...datasets.keys()], ['old', 'tank', 'tank/a', 'tank/a/b c', 'tank/unmounted', 'tank/v']);
+  test('what was asked is what was recorded', () => {
+    const asked = question.properties.split(',');
+    const lines = recording('datasets-get.txt').split('\n');
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('tank\t')).map((line) => line.split('\t')[1]),
+      asked,
+    );
+    assert.deepEqual([...datasets.keys()].slice(0, 4), ['old', 'tank', 'tank/a', 'tank/a/b c']);
   });
 
   test('a property that a dataset sets is not inherited', () => {
@@ -144,7 +157,8 @@ describe('datasets', () => {
   });
 
   test('a comment is not inherited', () => {
-    assert.match(datasets.get('tank/a')?.comment ?? '', /^Fotos & "x", ä\tb/);
+    assert.equal(datasets.get('tank/a')?.comment, 'Fotos & "x", ä\tb 😀');
+    assert.equal(datasets.get('tank/v')?.comment, 'two\nlines');
     assert.equal(datasets.get('tank/a/b c')?.comment, undefined);
   });
 
@@ -162,22 +176,25 @@ describe('datasets', () => {
     assert.equal(datasets.get('tank/unmounted')?.mountpoint, undefined);
   });
 
-  test('comments keep tabs, line breaks and every character', () => {
-    const comments = readComments(recording('datasets-comments.txt'), new Set(['tank/a', 'tank/v']));
-    assert.deepEqual(
-      [...comments],
-      [
-        ['tank/a', 'Fotos & "x", ä\tb 😀'],
-        ['tank/v', 'two\nlines'],
-      ],
-    );
+  test('a mount point is read whole', () => {
+    assert.equal(datasets.get('tank/odd')?.mountpoint, '/mnt/x\ny');
+  });
+
+  test('a clone has an origin and settings of its own', () => {
+    const clone = datasets.get('tank/clone');
+    assert.equal(clone?.origin, 'tank/a@s');
+    assert.equal(clone.properties.atime, 'off');
+    assert.ok(!clone.inherited.includes('atime'));
+    assert.equal(clone.isUntouched, true);
+    assert.equal(datasets.get('tank/a')?.isUntouched, false);
   });
 
   test('only properties that the dataset itself sets are its settings', () => {
-    const settings = readOwnSettings(recording('own-settings.json'), 'tank/a');
-    assert.equal(settings.get('quota'), '104857600');
-    assert.equal(settings.get('compression'), undefined);
-    assert.equal(settings.has('compression'), true);
+    const asked = asking(['quota', 'compression', 'holdfast:comment'], 'holdfast:end');
+    const settings = new Map(asked.read(recording('own-settings.txt'))).get('tank/a') ?? new Map();
+    assert.equal(ownValue(settings, 'quota'), '104857600');
+    assert.equal(ownValue(settings, 'compression'), undefined);
+    assert.equal(ownValue(settings, 'holdfast:comment'), 'Fotos & "x", ä\tb 😀');
   });
 });
 

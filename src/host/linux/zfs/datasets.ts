@@ -1,43 +1,36 @@
 import { HostError } from '../../ports/index.ts';
 import type { Dataset, DatasetScope, DatasetSettings, Datasets, NewDatasetSettings } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
-import { Comments } from './comments.ts';
 import { isMade } from './made.ts';
 import { moveDataset } from './moving.ts';
-import { ofSystem, type Programs } from './programs.ts';
-import { datasetColumns, readDatasets } from './read-datasets.ts';
+import { areGone, ofSystem, type Programs } from './programs.ts';
+import { asking } from './properties.ts';
+import { describing, type Look, readDataset } from './read-datasets.ts';
 import { encryptionArgv, markArgv, optionsOf, ownSettings, restore, set, wantedOf } from './settings.ts';
 import { deviceOfVolume } from './volume-device.ts';
 
 export function linuxDatasets(programs: Programs): Datasets {
-  let looks = 0;
-  const comments = new Comments(programs);
+  // Its numbers are part of some stamps, which are compared with those of an earlier run.
+  let looks = Date.now();
   const datasets: Datasets = {
     async datasets(scope?: DatasetScope): Promise<readonly Dataset[]> {
-      const begun = Date.now() / 1000;
+      looks += 1;
+      const look = { now: Date.now() / 1000, look: looks };
       const { names = [], trees = [] } = scope ?? {};
       const lists =
         scope === undefined
-          ? [await listDatasets(programs, [])]
+          ? [await list(programs, look, [])]
           : await Promise.all([
-              names.length === 0 ? '' : listDatasets(programs, [], names),
-              trees.length === 0 ? '' : listDatasets(programs, ['-r'], trees),
+              names.length === 0 ? [] : list(programs, look, [], names),
+              trees.length === 0 ? [] : list(programs, look, ['-r'], trees),
             ]);
-      looks += 1;
       const isSystem = await ofSystem();
-      const found = lists
-        .flatMap((list) => readDatasets(list, { now: begun, look: looks }))
-        .filter(({ name }) => !isSystem(name));
-      const datasets =
-        lists.length === 1
-          ? found
-          : [...new Map(found.map((one) => [one.name, one])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-      return await comments.complete(datasets, scope === undefined);
+      const found = new Map(lists.flat().map((one) => [one.name, one]));
+      return [...found.values()].filter(({ name }) => !isSystem(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
 
     async createDataset(name: string, settings: NewDatasetSettings = {}): Promise<void> {
       await create(programs, settings, '--', name);
-      comments.note(name, settings.comment);
     },
 
     /**
@@ -62,7 +55,6 @@ export function linuxDatasets(programs: Programs): Datasets {
           ? new HostError(error.message.replace(/^cannot set property for/, 'cannot create'), { cause: error })
           : error;
       }
-      comments.note(name, settings.comment);
       await deviceOfVolume(name);
     },
 
@@ -83,7 +75,6 @@ export function linuxDatasets(programs: Programs): Datasets {
         if (before !== false) await restore(programs, name, before, names);
         throw error;
       }
-      comments.note(name, settings.comment);
     },
 
     async destroyDataset(
@@ -115,24 +106,17 @@ async function create(
   );
 }
 
-/**
- * With JSON output zfs prints nothing but errors when one of several datasets does not exist, so the others are
- * listed again.
- */
-async function listDatasets(
+/** All datasets, or those of these names that are there. */
+async function list(
   programs: Programs,
+  look: Look,
   options: readonly string[],
   names: readonly string[] = [],
-): Promise<string> {
-  const argv = ['zfs', 'list', '-jp', ...options, '-t', 'filesystem,volume', '-o', datasetColumns.join(',')];
-  const outcome = await programs.run(...argv, ...names);
-  if (outcome.status === 0) return outcome.stdout;
-  const gone = new Set(
-    [...outcome.stderr.matchAll(/^cannot open '([^']+)': (?:dataset does not exist|no such pool)/gm)].map(
-      (match) => match[1],
-    ),
-  );
-  const left = names.filter((name) => !gone.has(name));
-  if (left.length === names.length) expectSuccess(outcome, argv);
-  return left.length === 0 ? '' : await listDatasets(programs, options, left);
+): Promise<readonly Dataset[]> {
+  const question = asking(describing);
+  const argv = ['zfs', ...question.argv, ...options, '-t', 'filesystem,volume', question.properties, ...names];
+  const outcome = await programs.run(...argv);
+  // Those that are there are printed regardless.
+  if (!(names.length > 0 && areGone(outcome))) expectSuccess(outcome, argv);
+  return Array.from(question.read(outcome.stdout), ([name, properties]) => readDataset(name, properties, look));
 }

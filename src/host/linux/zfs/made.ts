@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { madeProperty, timeOfMark } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
 import { isGone, type Programs } from './programs.ts';
+import { asking } from './properties.ts';
 
 /**
  * Whether a dataset or snapshot was created with this mark. `zfs create` and `zfs clone` set properties in a transaction
@@ -10,24 +11,21 @@ import { isGone, type Programs } from './programs.ts';
  * came after that.
  */
 export async function isMade(programs: Programs, name: string, mark: string): Promise<boolean> {
-  const argv = ['zfs', 'get', '-Hp', '-o', 'property,value,source', `${madeProperty},creation`, name];
+  const question = asking([madeProperty, 'creation']);
+  const argv = ['zfs', ...question.argv, question.properties, name];
   const outcome = await programs.run(...argv);
   if (outcome.status !== 0 && isGone(outcome)) return false;
-  const found = readMade(expectSuccess(outcome, argv).stdout);
+  const found = new Map(question.read(expectSuccess(outcome, argv).stdout)).get(name);
+  const made = found?.get(madeProperty);
+  // A mark that is inherited or received is that of another one.
+  const isMarked = made?.source === 'local';
   // A snapshot gets its properties with its creation.
-  if (found.mark !== undefined || name.includes('@')) return found.mark === mark;
+  if (isMarked || name.includes('@')) return isMarked && made.value === mark;
+  const creation = Number(found?.get('creation')?.value);
   // ZFS has whole seconds.
   const begun = Math.floor(timeOfMark(mark) / 1000);
   const loaded = Math.floor(await loadedAt(name.split(/[/@]/)[0] ?? name));
-  return found.creation >= begun && found.creation < loaded;
-}
-
-/** What `zfs get` prints of one dataset. A mark that is inherited or received is that of another one. */
-export function readMade(got: string): { readonly mark: string | undefined; readonly creation: number } {
-  const lines = got.split('\n').map((line) => line.split('\t'));
-  const [, mark, source] = lines.find(([property]) => property === madeProperty) ?? [];
-  const [, creation] = lines.find(([property]) => property === 'creation') ?? [];
-  return { mark: source === 'local' ? mark : undefined, creation: Number(creation) };
+  return creation >= begun && creation < loaded;
 }
 
 /** When the kernel has loaded a pool, in seconds since 1970; not a number if that is not known. */

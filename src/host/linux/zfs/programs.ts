@@ -83,6 +83,12 @@ export async function ofSystem(): Promise<(dataset: string) => boolean> {
 }
 
 /** Whether zfs reported that a named dataset or pool does not exist. Its output about the others is valid. */
-export function isGone({ stderr }: Outcome): boolean {
+export function isGone({ stderr }: Pick<Outcome, 'stderr'>): boolean {
   return /does not exist|no such pool/.test(stderr);
+}
+
+/** Whether nothing else went wrong than that some of the named datasets do not exist. */
+export function areGone({ status, stderr }: Outcome): boolean {
+  const lines = stderr.split('\n').filter((line) => line !== '');
+  return status !== 0 && lines.length > 0 && lines.every((line) => isGone({ stderr: line }));
 }

@@ -7,7 +7,8 @@ import {
   type NewEncryption,
 } from '../../ports/zfs.ts';
 import type { Programs } from './programs.ts';
-import { readOwnSettings } from './read-datasets.ts';
+import { asking } from './properties.ts';
+import { ownValue } from './read-datasets.ts';
 
 /** The properties to set, with undefined for those to inherit again. */
 export function wantedOf({
@@ -56,12 +57,16 @@ export function encryptionArgv(flag: '-o' | '-O', encryption: NewEncryption | un
   return settings.flatMap((setting) => [flag, setting]);
 }
 
+/** The properties that a dataset itself sets, with undefined for the others of these. */
 export async function ownSettings(
   programs: Programs,
   name: string,
   properties: readonly string[],
 ): Promise<ReadonlyMap<string, string | undefined>> {
-  return readOwnSettings((await programs.do('zfs', 'get', '-jp', properties.join(','), name)).stdout, name);
+  const question = asking(properties);
+  const { stdout } = await programs.do('zfs', ...question.argv, question.properties, name);
+  const found = new Map(question.read(stdout)).get(name) ?? new Map();
+  return new Map(properties.map((property) => [property, ownValue(found, property)]));
 }
 
 export function set(

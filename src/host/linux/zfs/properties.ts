@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { HostError } from '../../ports/index.ts';
+
+/** A property as `zfs get` prints it. */
+export interface Property {
+  readonly value: string;
+  /** `local`, `received`, `default`, `temporary`, `inherited from tank`, or `-`. */
+  readonly source: string;
+}
+
+/** The properties of one dataset by name. */
+export type Properties = ReadonlyMap<string, Property>;
+
+/** A question about properties: what `zfs` is given, and the function that reads its output. */
+export interface Question {
+  /** The command and its options. */
+  readonly argv: readonly string[];
+  /** The argument after all options, before names of datasets. */
+  readonly properties: string;
+  /** By dataset, in the order of the output. */
+  read(output: string): Iterable<readonly [string, Properties]>;
+}
+
+/**
+ * Asks for properties with `zfs get`, which takes half of the time of `zfs list -j`, names no character wrongly, and
+ * prints the others where one dataset is missing.
+ *
+ * Values of user properties and mount points may contain tabs and line ends: anybody who may set one could write lines
+ * that look like those of another dataset. Each is therefore followed by a property that does not exist, and whose name
+ * nobody could know:
+ *
+ *     tank/a  holdfast:comment       two
+ *     lines                          local
+ *     tank/a  holdfast:end-5f3c91…   -      -
+ */
+export function asking(
+  properties: readonly string[],
+  end = `holdfast:end-${randomBytes(12).toString('hex')}`,
+): Question {
+  // ZFS prints a property that is asked for twice only once.
+  const ends = new Map(properties.filter(isFree).map((property, index) => [property, `${end}-${index}`]));
+  const asked = properties.flatMap((property) => [property, ...(ends.has(property) ? [ends.get(property)] : [])]);
+  return {
+    argv: ['get', '-Hp', '-o', 'name,property,value,source'],
+    properties: asked.join(','),
+    read: (output) => propertiesIn(output, properties, ends),
+  };
+}
+
+/** Whether a value may contain any character. */
+const isFree = (property: string): boolean => property === 'mountpoint' || property.includes(':');
+
+function* propertiesIn(
+  output: string,
+  properties: readonly string[],
+  ends: ReadonlyMap<string, string>,
+): Iterable<readonly [string, Properties]> {
+  let at = 0;
+  while (at < output.length) {
+    const name = output.slice(at, output.indexOf('\t', at));
+    const found = new Map<string, Property>();
+    for (const property of properties) {
+      const end = ends.get(property);
+      const start = `${name}\t${property}\t`;
+      const close = end === undefined ? '\n' : `\n${name}\t${end}\t-\t-\n`;
+      const stop = output.indexOf(close, at);
+      const middle = output.lastIndexOf('\t', stop);
+      const from = at + start.length;
+      if (!output.startsWith(start, at) || stop < 0 || middle < from)
+        throw unexpected(output.slice(at, at + 200), start);
+      found.set(property, { value: copied(output, from, middle), source: copied(output, middle + 1, stop) });
+      at = stop + close.length;
+    }
+    yield [copied(name, 0, name.length), found];
+  }
+}
+
+function unexpected(got: string, start: string): HostError {
+  return new HostError(`expected a line of OpenZFS that begins with '${start}', got: ${got}`);
+}
+
+/** Shorter parts of a text are copied by V8; a longer one refers to the whole output of the program, and would retain it. */
+const shortest = 13;
+
+function copied(text: string, from: number, to: number): string {
+  const part = text.slice(from, to);
+  return part.length < shortest ? part : Buffer.from(part).toString();
+}
