@@ -63,6 +63,7 @@ import { exposition } from './lib/exposition.ts';
 import type { AuditLog } from './store/audit-log.ts';
 import { backupFilesOf } from './store/backup-files.ts';
 import { HistoryFile } from './store/history-file.ts';
+import { KnownSnapshots } from './store/known-snapshots.ts';
 import { PoolBackups } from './store/pool-backups.ts';
 import { Seal } from './store/seal.ts';
 import type { Store } from './store/store.ts';
@@ -88,6 +89,8 @@ export interface AppParts {
   readonly longestTurn?: number;
   /** The state folder, if backups are to be stored on the pools. */
   readonly backsUpFrom?: string;
+  /** The folder where a run leaves the snapshots that it knows for the next one. */
+  readonly knownSnapshotsIn?: string;
   /** Where measurements are kept, and whether they are taken automatically; without it they are kept in memory. */
   readonly history?: { readonly folder: string; readonly samples: boolean };
   /** The address of the interface, so that no service is configured to listen there too. */
@@ -225,6 +228,7 @@ export async function openApp(parts: AppParts): Promise<App> {
     zone,
     sideBySide: pair !== undefined,
     ...(parts.progressed && { progressed: parts.progressed }),
+    ...(parts.knownSnapshotsIn !== undefined && { knownSnapshots: new KnownSnapshots(parts.knownSnapshotsIn, log) }),
     ...(parts.patience !== undefined && { patience: parts.patience }),
   });
   const trends = new DiskTrends();

@@ -87,6 +87,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
       history: { folder: state, samples: true },
       longestTurn: settings.longestTurn,
       backsUpFrom: state,
+      knownSnapshotsIn: state,
       progressed: (what) => notifier.progress(what),
       pair,
       takesPool: place.takesPool === true,

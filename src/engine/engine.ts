@@ -54,6 +54,7 @@ export function openEngine(parts: EngineParts) {
       await changes.idle();
       await jobs.close();
       await changes.idle();
+      parts.knownSnapshots?.write(keeper.facts.storage.snapshots.parts);
       events.end();
     },
     /** After `close`: ends what uses the pool of a pair, before this machine gives the pool up. */

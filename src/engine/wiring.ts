@@ -15,6 +15,7 @@ import type { Rule } from './declare/rule.ts';
 import { machineZone } from './declare/schedule.ts';
 import { inOrder, type Subsystem } from './declare/subsystem.ts';
 import { FactKeeper, type Topic } from './facts/facts.ts';
+import type { SnapshotPart } from './facts/snapshot-index.ts';
 import { leavePool } from './pair/departure.ts';
 import type { Passwords } from './passwords.ts';
 import { EditedFiles } from './plan/edited-files.ts';
@@ -61,6 +62,14 @@ export interface EngineParts {
   readonly patience?: number;
   /** Whether a start is a take-over, for which clients wait: see the reconciler. */
   readonly sideBySide?: boolean;
+  /** What is known of snapshots from one run to the next; without it, a start lists all of them. */
+  readonly knownSnapshots?: SnapshotMemory;
+}
+
+/** Keeps the snapshots that a run knew for the next. */
+export interface SnapshotMemory {
+  read(): readonly SnapshotPart[];
+  write(parts: readonly SnapshotPart[]): void;
 }
 
 /** Builds the parts of the engine. Parts that need one another in both directions get functions that are called later. */
@@ -169,6 +178,7 @@ export function wire({ accesses = [], rules = [], stepKinds = [], zone = machine
     ...common,
     ...{ keeper, subsystems, stepKinds, reconciler, changes, confirmation, following, schedules, startup, patience },
     operations: () => work.operations(atStart),
+    recalled: () => parts.knownSnapshots?.read() ?? [],
     settled: () => problems.begin(),
   });
   const ofPool = () => inOrder(subsystems).filter((one) => one.followsPool === true && isManaged(one, tables));

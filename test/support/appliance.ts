@@ -109,6 +109,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     profile: options.profile ?? 'document',
     version: 'test',
     rootPassword,
+    knownSnapshotsIn: folder,
     ...(options.keepsHistory === true && { history: { folder, samples: false } }),
     ...(options.console && { console: options.console }),
     ...(options.listen && { listen: options.listen }),

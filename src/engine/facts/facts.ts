@@ -12,6 +12,7 @@ import type { TargetService } from '../../host/ports/targets.ts';
 import type { ImportablePool, Pool, ZfsEvent, ZfsSubject } from '../../host/ports/zfs.ts';
 import { PathLooks } from './path-facts.ts';
 import { SharedLook } from './shared-look.ts';
+import type { SnapshotPart } from './snapshot-index.ts';
 import { noStorage, type Storage, StorageLooks } from './storage-facts.ts';
 
 /** The last known state of the host. Frozen; a newer look creates a new value. */
@@ -240,6 +241,20 @@ export class FactKeeper {
       this.#part = { at: now, took: Number.POSITIVE_INFINITY };
       this.renew(...subjects).then(ended, ended);
     }
+  }
+
+  /** Before the first look at the storage: the snapshots that an earlier run knew. */
+  recall(snapshots: readonly SnapshotPart[]): void {
+    this.#storage.recall(snapshots);
+  }
+
+  /**
+   * Lists all snapshots again. What is recalled has not changed as far as the stamps of the datasets say, but they do not
+   * say everything: a property of a snapshot, for example, may have been set by hand.
+   */
+  async verifySnapshots(): Promise<void> {
+    this.#storage.doubtSnapshots();
+    await this.renew('storage');
   }
 
   /** Looks at these paths in the background. */

@@ -12,7 +12,7 @@ export interface KnownSnapshot extends Snapshot {
 }
 
 /** The snapshots of one dataset, the oldest first, and the stamp of the dataset when they were listed. */
-interface Part {
+export interface SnapshotPart {
   readonly dataset: string;
   readonly kind: Dataset['kind'];
   readonly stamp: string;
@@ -27,12 +27,33 @@ interface Part {
 export class SnapshotIndex {
   static readonly empty = new SnapshotIndex(new Map());
 
-  readonly #parts: ReadonlyMap<string, Part>;
+  readonly #parts: ReadonlyMap<string, SnapshotPart>;
+  /** Of an earlier run, for datasets that this one has not seen yet. */
+  readonly #recalled: ReadonlyMap<string, SnapshotPart>;
   #all: Rows<KnownSnapshot> | undefined;
   #newestByTask: ReadonlyMap<number, number> | undefined;
 
-  private constructor(parts: ReadonlyMap<string, Part>) {
+  private constructor(
+    parts: ReadonlyMap<string, SnapshotPart>,
+    recalled: ReadonlyMap<string, SnapshotPart> = new Map(),
+  ) {
     this.#parts = parts;
+    this.#recalled = recalled;
+  }
+
+  /** An index of nothing, which takes these parts of an earlier run for datasets that still have the same stamp. */
+  static recalling(parts: readonly SnapshotPart[]): SnapshotIndex {
+    return new SnapshotIndex(new Map(), new Map(parts.map((part) => [part.dataset, part])));
+  }
+
+  /** What a later run can recall. */
+  get parts(): readonly SnapshotPart[] {
+    return [...this.#parts.values()].filter(({ stamp }) => stamp !== unlisted);
+  }
+
+  /** The same snapshots, all of them to be listed again. */
+  get doubted(): SnapshotIndex {
+    return new SnapshotIndex(new Map(Array.from(this.#parts, ([name, part]) => [name, { ...part, stamp: unlisted }])));
   }
 
   /** Grouped by dataset, the oldest of each dataset first. */
@@ -84,13 +105,13 @@ export class SnapshotIndex {
     const taken = { dataset, name, used: 0, referenced: 0, created: 0, deferred: false };
     const before = this.#parts.get(dataset)?.columns ?? noSnapshots;
     const part = { dataset, kind, stamp: unlisted, columns: appended(before, [taken]) };
-    return new SnapshotIndex(new Map([...this.#parts, [dataset, part]]));
+    return new SnapshotIndex(new Map([...this.#parts, [dataset, part]]), this.#recalled);
   }
 
   /** The names of those among these datasets whose snapshots changed since they were listed. */
   stale(datasets: readonly Dataset[]): readonly string[] {
     return datasets
-      .filter(({ name, snapshotStamp }) => this.#parts.get(name)?.stamp !== snapshotStamp)
+      .filter(({ name, snapshotStamp }) => this.#known(name)?.stamp !== snapshotStamp)
       .map(({ name }) => name);
   }
 
@@ -107,13 +128,26 @@ export class SnapshotIndex {
     )
       return this;
     const found = Map.groupBy(listing.snapshots, ({ dataset }) => dataset);
-    const parts = [...datasets.values()].map(({ name, kind, snapshotStamp }): [string, Part] => [
+    const parts = [...datasets.values()].map(({ name, kind, snapshotStamp }): [string, SnapshotPart] => [
       name,
       fresh.has(name)
         ? { dataset: name, kind, stamp: snapshotStamp, columns: appended(noSnapshots, found.get(name) ?? []) }
-        : (this.#parts.get(name) ?? { dataset: name, kind, stamp: unlisted, columns: noSnapshots }),
+        : this.#kept(name, kind, snapshotStamp),
     ]);
-    return new SnapshotIndex(new Map(parts));
+    return new SnapshotIndex(new Map(parts), this.#recalled);
+  }
+
+  #known(name: string): SnapshotPart | undefined {
+    return this.#parts.get(name) ?? this.#recalled.get(name);
+  }
+
+  /** Of a dataset that was not listed now. */
+  #kept(name: string, kind: Dataset['kind'], stamp: string): SnapshotPart {
+    const recalled = this.#recalled.get(name);
+    return (
+      this.#parts.get(name) ??
+      (recalled?.stamp === stamp ? recalled : { dataset: name, kind, stamp: unlisted, columns: noSnapshots })
+    );
   }
 }
 
@@ -127,7 +161,7 @@ export interface Listing {
 const unlisted = '';
 
 /** Field by field, because a spread takes several times as long, and a list has a hundred thousand of them. */
-function known({ dataset, kind, columns }: Part, at: number): KnownSnapshot {
+function known({ dataset, kind, columns }: SnapshotPart, at: number): KnownSnapshot {
   const name = nameAt(columns, at);
   const task = columns.tasks[at] ?? Number.NaN;
   const all = {
@@ -145,11 +179,11 @@ function known({ dataset, kind, columns }: Part, at: number): KnownSnapshot {
 }
 
 /** Of one dataset, from one position to another. */
-function* snapshotsOf(part: Part, from = 0, to = part.columns.count): Iterable<KnownSnapshot> {
+function* snapshotsOf(part: SnapshotPart, from = 0, to = part.columns.count): Iterable<KnownSnapshot> {
   for (let at = from; at < to; at += 1) yield known(part, at);
 }
 
-function newestByTask(parts: Iterable<Part>): ReadonlyMap<number, number> {
+function newestByTask(parts: Iterable<SnapshotPart>): ReadonlyMap<number, number> {
   const newest = new Map<number, number>();
   for (const { columns } of parts)
     for (const [at, task] of columns.tasks.entries())
@@ -160,10 +194,10 @@ function newestByTask(parts: Iterable<Part>): ReadonlyMap<number, number> {
 /** The snapshots of several datasets from one position to another, which are made as they are read. */
 class AllSnapshots implements Rows<KnownSnapshot> {
   readonly length: number;
-  readonly #parts: readonly Part[];
+  readonly #parts: readonly SnapshotPart[];
   readonly #from: number;
 
-  constructor(parts: readonly Part[], from = 0, to = Number.POSITIVE_INFINITY) {
+  constructor(parts: readonly SnapshotPart[], from = 0, to = Number.POSITIVE_INFINITY) {
     const count = parts.reduce((sum, { columns }) => sum + columns.count, 0);
     this.#parts = parts;
     this.#from = Math.min(from, count);

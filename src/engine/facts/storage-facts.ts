@@ -10,7 +10,7 @@ import {
 } from '../../host/ports/zfs.ts';
 import { isWithin } from '../../lib/path.ts';
 import { SharedLook } from './shared-look.ts';
-import { type Listing, SnapshotIndex } from './snapshot-index.ts';
+import { type Listing, SnapshotIndex, type SnapshotPart } from './snapshot-index.ts';
 
 export interface Storage {
   readonly pools: ReadonlyMap<string, Pool>;
@@ -73,6 +73,7 @@ export class StorageLooks {
   #storage: Storage = noStorage;
   /** With those in the bins. */
   #datasets: Storage['datasets'] = noStorage.datasets;
+  #snapshots = SnapshotIndex.empty;
   #isPartial = false;
   #count = 0;
   /** The last look at everything that has ended. */
@@ -124,6 +125,16 @@ export class StorageLooks {
   keepMissing(missing: Storage['missing']): void {
     this.#storage = Object.freeze({ ...this.#storage, missing });
     this.#changed();
+  }
+
+  /** Before the first look: the snapshots that an earlier run knew, which are not listed if their datasets are as then. */
+  recall(parts: readonly SnapshotPart[]): void {
+    this.#snapshots = SnapshotIndex.recalling(parts);
+  }
+
+  /** The next look lists all snapshots again. */
+  doubtSnapshots(): void {
+    this.#snapshots = this.#snapshots.doubted;
   }
 
   /** Reads everything. */
@@ -273,7 +284,7 @@ export class StorageLooks {
   /** The snapshots of the datasets whose snapshots changed: of all that there are, or of some, these of them new. */
   async #listed(found: readonly Dataset[], made: ReadonlySet<string> | 'all'): Promise<Listing> {
     const datasets = found.filter(({ name }) => !isHidden(name));
-    const stale = this.#storage.snapshots.stale(datasets);
+    const stale = this.#snapshots.stale(datasets);
     if (made === 'all' && stale.length === datasets.length)
       return { of: new Set(stale), snapshots: stale.length === 0 ? [] : await this.#zfs.snapshots() };
     const without = new Set(
@@ -338,11 +349,12 @@ export class StorageLooks {
     const hidesSome = [...all.keys()].some(isHidden);
     const datasets = hidesSome ? new Map([...all].filter(([name]) => !isHidden(name))) : all;
     const seen = hidesSome ? looked.filter(({ name }) => !isHidden(name)) : looked;
+    this.#snapshots = this.#snapshots.renewed(datasets, seen, listed);
     this.#storage = Object.freeze({
       pools,
       datasets,
       binned: hidesSome ? new Map([...all].filter(([name]) => isInBin(name))) : noStorage.binned,
-      snapshots: this.#storage.snapshots.renewed(datasets, seen, listed),
+      snapshots: this.#snapshots,
       missing: this.#storage.missing,
     });
     this.#changed();

@@ -13,6 +13,7 @@ import type { Log } from '../declare/log.ts';
 import type { Operations } from '../declare/resource.ts';
 import type { Subsystem } from '../declare/subsystem.ts';
 import { type FactKeeper, promptTopics, slowTopics, type Topic, topics } from '../facts/facts.ts';
+import type { SnapshotPart } from '../facts/snapshot-index.ts';
 import { type UnfinishedPlan, unfinishedPlans } from '../plan/journal.ts';
 import type { Originals } from '../plan/originals.ts';
 import { recover } from '../plan/recovery.ts';
@@ -47,6 +48,8 @@ interface BeginningParts {
   readonly operations: () => Operations;
   /** Milliseconds that the start waits for resources such as pools before it continues without them. */
   readonly patience: number;
+  /** The snapshots that an earlier run knew. */
+  readonly recalled: () => readonly SnapshotPart[];
   /** Called when the machine is as the configuration says, as far as that is possible. */
   readonly settled: () => void;
 }
@@ -82,6 +85,8 @@ export class Beginning {
       this.#parts;
     const { jobs, store } = this.#parts;
     await startup.pieces('reading the configuration', configuration.loading());
+    const recalled = this.#parts.recalled();
+    keeper.recall(recalled);
     await startup.each('reading', promptTopics, topicTitle, (topic) => keeper.renew(topic));
     await this.#spareAccounts();
     await originals.load();
@@ -114,7 +119,7 @@ export class Beginning {
       jobsEnd();
     }
     store.settle();
-    this.#watch();
+    this.#watch({ verifies: recalled.length > 0 });
     if (inTime) {
       startup.enter('done');
       settled();
@@ -146,7 +151,7 @@ export class Beginning {
     reconciler.follow('services');
   }
 
-  #watch(): void {
+  #watch({ verifies }: { readonly verifies: boolean }): void {
     const { host, keeper, renew, schedules } = this.#parts;
     schedules.begin();
     this.#stopWatching.push(host.zfs.watch((events) => void keeper.heed(events).catch(() => {})));
@@ -155,6 +160,7 @@ export class Beginning {
     // Slow facts, which nothing waits for, are read after the start no longer needs the processor.
     const timer = setTimeout(() => {
       for (const topic of slowTopics) void renew(new Set([topic]));
+      if (verifies) keeper.verifySnapshots().catch(() => {});
     }, slowLooksAfter);
     timer.unref();
     this.#stopWatching.push(() => clearTimeout(timer));

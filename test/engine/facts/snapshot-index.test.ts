@@ -196,3 +196,28 @@ test('a snapshot that is being taken is the newest of its dataset, which is list
   assert.deepEqual(after.stale([dataset('a', 'x'), dataset('b', 'x')]), ['a', 'b']);
   assert.equal(index.find('a@2'), undefined);
 });
+
+test('an index recalls the snapshots of datasets that are as they were, and of no others', async () => {
+  const before = machine('a@1', 'b@1', 'c@1', 'late@1');
+  const known = await look(
+    SnapshotIndex.empty,
+    ['a', 'b', 'c', 'late'].map((name) => dataset(name, 'x')),
+    before.list,
+  );
+  const now = machine('a@1', 'b@2', 'new@1', 'late@1');
+  const [a, b, other] = [dataset('a', 'x'), dataset('b', 'y'), dataset('new', 'x')];
+  const recalling = SnapshotIndex.recalling(known.parts);
+  assert.equal(recalling.all.length, 0, 'nothing is said of datasets that have not been seen');
+  const index = await look(recalling, [a, b, other], now.list);
+  assert.deepEqual(now.asked, [['b', 'new']]);
+  const idsOf = (of: SnapshotIndex) => Array.from(of.all, ({ id }) => id);
+  assert.deepEqual(idsOf(index), ['a@1', 'b@2', 'new@1']);
+  // The pool of this one is imported after the first look.
+  const later = await look(index, [a, b, other, dataset('late', 'x')], now.list);
+  assert.deepEqual(now.asked.slice(1), []);
+  assert.deepEqual(idsOf(later), ['a@1', 'b@2', 'new@1', 'late@1']);
+  const again = await look(later.doubted, [a, b], now.list);
+  assert.deepEqual(now.asked.slice(1), [['a', 'b']]);
+  assert.deepEqual(idsOf(again), ['a@1', 'b@2']);
+  assert.deepEqual(SnapshotIndex.recalling(later.doubted.parts).stale([a]), ['a'], 'what is in doubt is not kept');
+});
