@@ -45,8 +45,8 @@ await output(`printf '%s' 'used = zfs.get_prop("tank/d1", "used") return used' >
 const programs: readonly (readonly [title: string, command: string])[] = [
   ['/bin/true', '/bin/true'],
   ['zfs version', 'zfs version'],
-  ['zfs list of one dataset, as the daemon asks', 'zfs list -jp -t filesystem,volume -o all tank/d1'],
-  ['zfs list of 20 datasets', 'zfs list -jp -t filesystem,volume -o all -r tank'],
+  ['zfs get of one dataset', 'zfs get -Hp -t filesystem,volume -o name,property,value,source all tank/d1'],
+  ['zfs get of 20 datasets', 'zfs get -Hp -t filesystem,volume -o name,property,value,source -r all tank'],
   ['zpool status and get of one pool', 'sh -c "zpool status -jpP tank; zpool get -jp all tank"'],
   ['zfs create', 'zfs create tank/program$n'],
   ['zfs snapshot', 'zfs snapshot tank/d1@program$n'],

@@ -127,11 +127,10 @@ export class SnapshotIndex {
       [...datasets.keys()].every((name) => this.#parts.has(name))
     )
       return this;
-    const found = Map.groupBy(listing.snapshots, ({ dataset }) => dataset);
     const parts = [...datasets.values()].map(({ name, kind, snapshotStamp }): [string, SnapshotPart] => [
       name,
       fresh.has(name)
-        ? { dataset: name, kind, stamp: snapshotStamp, columns: appended(noSnapshots, found.get(name) ?? []) }
+        ? { dataset: name, kind, stamp: snapshotStamp, columns: listing.columns.get(name) ?? noSnapshots }
         : this.#kept(name, kind, snapshotStamp),
     ]);
     return new SnapshotIndex(new Map(parts), this.#recalled);
@@ -151,10 +150,27 @@ export class SnapshotIndex {
   }
 }
 
-/** All snapshots of these datasets. */
+/** All snapshots of these datasets, without columns for a dataset that has none. */
 export interface Listing {
   readonly of: ReadonlySet<string>;
-  readonly snapshots: readonly Snapshot[];
+  readonly columns: ReadonlyMap<string, SnapshotColumns>;
+}
+
+/** Sorts snapshots into columns by dataset, in pieces. */
+export function* columnsOf(snapshots: Iterable<Snapshot>): Generator<undefined, Listing['columns']> {
+  const found = new Map<string, Snapshot[]>();
+  for (const snapshot of snapshots) {
+    const others = found.get(snapshot.dataset);
+    if (others === undefined) found.set(snapshot.dataset, [snapshot]);
+    else others.push(snapshot);
+    yield;
+  }
+  const columns = new Map<string, SnapshotColumns>();
+  for (const [dataset, own] of found) {
+    columns.set(dataset, appended(noSnapshots, own));
+    yield;
+  }
+  return columns;
 }
 
 /** No dataset has this stamp. */

@@ -4,13 +4,15 @@ import {
   isHidden,
   isInBin,
   type Pool,
+  type Snapshot,
   type Zfs,
   type ZfsEvent,
   type ZfsSubject,
 } from '../../host/ports/zfs.ts';
 import { isWithin } from '../../lib/path.ts';
+import { inSlices } from '../../lib/slices.ts';
 import { SharedLook } from './shared-look.ts';
-import { type Listing, SnapshotIndex, type SnapshotPart } from './snapshot-index.ts';
+import { columnsOf, type Listing, SnapshotIndex, type SnapshotPart } from './snapshot-index.ts';
 
 export interface Storage {
   readonly pools: ReadonlyMap<string, Pool>;
@@ -285,15 +287,19 @@ export class StorageLooks {
   async #listed(found: readonly Dataset[], made: ReadonlySet<string> | 'all'): Promise<Listing> {
     const datasets = found.filter(({ name }) => !isHidden(name));
     const stale = this.#snapshots.stale(datasets);
+    const listing = async (snapshots: Promise<readonly Snapshot[]> | readonly Snapshot[]) => ({
+      of: new Set(stale),
+      columns: await inSlices(columnsOf(await snapshots)),
+    });
     if (made === 'all' && stale.length === datasets.length)
-      return { of: new Set(stale), snapshots: stale.length === 0 ? [] : await this.#zfs.snapshots() };
+      return await listing(stale.length === 0 ? [] : this.#zfs.snapshots());
     const without = new Set(
       made === 'all'
         ? []
         : datasets.filter((one) => one.isUntouched === true && made.has(one.name)).map((one) => one.name),
     );
     const asked = stale.filter((name) => !without.has(name));
-    return { of: new Set(stale), snapshots: asked.length === 0 ? [] : await this.#zfs.snapshots(asked) };
+    return await listing(asked.length === 0 ? [] : this.#zfs.snapshots(asked));
   }
 
   /**

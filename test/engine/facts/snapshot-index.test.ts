@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
+import { columnsOf, SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
 import { type Dataset, emptyFigures, type Snapshot } from '../../../src/host/ports/zfs.ts';
+import { inSlices } from '../../../src/lib/slices.ts';
 
 const dataset = (name: string, snapshotStamp: string): Dataset => ({
   name,
@@ -40,8 +41,8 @@ async function look(
   list: ReturnType<typeof machine>['list'],
 ): Promise<SnapshotIndex> {
   const stale = index.stale(datasets);
-  const snapshots = stale.length === 0 ? [] : await list(stale);
-  return index.renewed(new Map(datasets.map((one) => [one.name, one])), datasets, { of: new Set(stale), snapshots });
+  const columns = await inSlices(columnsOf(stale.length === 0 ? [] : await list(stale)));
+  return index.renewed(new Map(datasets.map((one) => [one.name, one])), datasets, { of: new Set(stale), columns });
 }
 
 test('only the snapshots of datasets with a changed stamp are listed again', async () => {
@@ -99,7 +100,7 @@ test('a dataset that became stale between the listing and the index is listed by
   // Nothing was stale when this look listed the snapshots; another look has replaced the index since then.
   const renewed = earlier.renewed(new Map([['a', dataset('a', 'y')]]), [dataset('a', 'y')], {
     of: new Set(),
-    snapshots: [],
+    columns: new Map(),
   });
   assert.deepEqual(
     [...renewed.all].map(({ id }) => id),

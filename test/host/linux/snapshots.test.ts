@@ -3,12 +3,12 @@ import { describe, test } from 'node:test';
 import { hdparmArgv, readAbilities } from '../../../src/host/linux/disks-read.ts';
 import { readDataset } from '../../../src/host/linux/zfs/read-datasets.ts';
 import { readDifference } from '../../../src/host/linux/zfs/read-differences.ts';
-import { readSnapshots } from '../../../src/host/linux/zfs/read-snapshots.ts';
+import { snapshotsIn } from '../../../src/host/linux/zfs/read-snapshots.ts';
 import { standbyCode } from '../../../src/lib/disk.ts';
 
 describe('snapshots', () => {
   test('each line is a snapshot, and a name may contain blanks', () => {
-    const [first, second, ...others] = readSnapshots(
+    const [first, second, ...others] = snapshotsIn(
       'tank/a@first\t0\t98304\t1763707283\toff\t-\ntank/a@second one\t57344\t98304\t1763707290\ton\t12\n',
     );
     assert.deepEqual(first, {
@@ -29,7 +29,11 @@ describe('snapshots', () => {
       task: 12,
     });
     assert.deepEqual(others, []);
-    assert.deepEqual(readSnapshots(''), []);
+    assert.deepEqual([...snapshotsIn('')], []);
+    assert.deepEqual(
+      Array.from(snapshotsIn('tank@a\t\n\ntank@b'), ({ name }) => name),
+      ['a', 'b'],
+    );
   });
 
   const stamp = (members: Readonly<Record<string, string>>, look: number, now: number) => {

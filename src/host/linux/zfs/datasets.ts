@@ -1,3 +1,4 @@
+import { collected } from '../../../lib/slices.ts';
 import { HostError } from '../../ports/index.ts';
 import type { Dataset, DatasetScope, DatasetSettings, Datasets, NewDatasetSettings } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
@@ -118,5 +119,9 @@ async function list(
   const outcome = await programs.run(...argv);
   // Those that are there are printed regardless.
   if (!(names.length > 0 && areGone(outcome))) expectSuccess(outcome, argv);
-  return Array.from(question.read(outcome.stdout), ([name, properties]) => readDataset(name, properties, look));
+  return await collected(read());
+
+  function* read(): Iterable<Dataset> {
+    for (const [name, properties] of question.read(outcome.stdout)) yield readDataset(name, properties, look);
+  }
 }

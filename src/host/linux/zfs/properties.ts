@@ -22,8 +22,8 @@ export interface Question {
 }
 
 /**
- * Asks for properties with `zfs get`, which takes half of the time of `zfs list -j`, names no character wrongly, and
- * prints the others where one dataset is missing.
+ * Asks for properties with `zfs get`, which takes half of the time of `zfs list -j`, leaves no character out, and prints
+ * the others where one dataset is missing.
  *
  * Values of user properties and mount points may contain tabs and line ends: anybody who may set one could write lines
  * that look like those of another dataset. Each is therefore followed by a property that does not exist, and whose name
@@ -37,7 +37,6 @@ export function asking(
   properties: readonly string[],
   end = `holdfast:end-${randomBytes(12).toString('hex')}`,
 ): Question {
-  // ZFS prints a property that is asked for twice only once.
   const ends = new Map(properties.filter(isFree).map((property, index) => [property, `${end}-${index}`]));
   const asked = properties.flatMap((property) => [property, ...(ends.has(property) ? [ends.get(property)] : [])]);
   return {

@@ -18,22 +18,27 @@ export function readHolds(list: string): readonly Hold[] {
   });
 }
 
-/** The snapshots, from `zfs list -Hp` with the columns above. */
-export function readSnapshots(list: string): readonly Snapshot[] {
-  return list.split('\n').flatMap((line) => {
-    const [fullName = '', used, referenced, created, deferred, task = ''] = line.split('\t');
-    const at = fullName.indexOf('@');
-    if (at < 0) return [];
-    return [
-      Object.freeze({
-        dataset: fullName.slice(0, at),
-        name: fullName.slice(at + 1),
-        used: Number(used) || 0,
-        referenced: Number(referenced) || 0,
-        created: Number(created) || 0,
-        deferred: deferred === 'on',
-        ...(/^\d+$/.test(task) ? { task: Number(task) } : {}),
-      }),
-    ];
+/** The snapshots, from `zfs list -Hp` with the columns above, one after the other: there can be a hundred thousand. */
+export function* snapshotsIn(list: string): Iterable<Snapshot> {
+  for (let from = 0, to = 0; from < list.length; from = to + 1) {
+    const next = list.indexOf('\n', from);
+    to = next < 0 ? list.length : next;
+    const snapshot = snapshotOf(list.slice(from, to));
+    if (snapshot !== undefined) yield snapshot;
+  }
+}
+
+function snapshotOf(line: string): Snapshot | undefined {
+  const [fullName = '', used, referenced, created, deferred, task = ''] = line.split('\t');
+  const at = fullName.indexOf('@');
+  if (at < 0) return undefined;
+  return Object.freeze({
+    dataset: fullName.slice(0, at),
+    name: fullName.slice(at + 1),
+    used: Number(used) || 0,
+    referenced: Number(referenced) || 0,
+    created: Number(created) || 0,
+    deferred: deferred === 'on',
+    ...(/^\d+$/.test(task) ? { task: Number(task) } : {}),
   });
 }

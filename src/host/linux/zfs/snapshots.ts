@@ -1,9 +1,10 @@
+import { collected } from '../../../lib/slices.ts';
 import { HostError } from '../../ports/index.ts';
 import { type Difference, type Hold, isHidden, type Snapshot, type Snapshots, taskProperty } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
 import { isGone, ofSystem, type Programs } from './programs.ts';
 import { readDifference } from './read-differences.ts';
-import { readHolds, readSnapshots, snapshotColumns } from './read-snapshots.ts';
+import { readHolds, snapshotColumns, snapshotsIn } from './read-snapshots.ts';
 import { markArgv } from './settings.ts';
 import { volumeDevice } from './volume-device.ts';
 
@@ -16,17 +17,18 @@ export function linuxSnapshots(programs: Programs): Snapshots {
       const argv = ['zfs', 'list', '-Hp', '-t', 'snapshot', '-o', snapshotColumns.join(',')];
       if (datasets === undefined) {
         const isSystem = await ofSystem();
-        return readSnapshots((await programs.do(...argv)).stdout).filter(({ dataset }) => !isSystem(dataset));
+        const all = await collected(snapshotsIn((await programs.do(...argv)).stdout));
+        return all.filter(({ dataset }) => !isSystem(dataset));
       }
-      const found: Snapshot[] = [];
+      const found: (readonly Snapshot[])[] = [];
       for (let from = 0; from < datasets.length; from += mostNames) {
         const some = datasets.slice(from, from + mostNames);
         const outcome = await programs.run(...argv, '-d', '1', '--', ...some);
         // A dataset that was removed meanwhile has none; the others are printed regardless.
         if (outcome.status !== 0 && !isGone(outcome)) expectSuccess(outcome, argv);
-        found.push(...readSnapshots(outcome.stdout));
+        found.push(await collected(snapshotsIn(outcome.stdout)));
       }
-      return found;
+      return found.flat();
     },
 
     async createSnapshot(

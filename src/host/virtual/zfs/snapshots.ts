@@ -1,3 +1,4 @@
+import { collected } from '../../../lib/slices.ts';
 import { HostError } from '../../ports/index.ts';
 import { type Hold, isHidden, type Snapshot, type Snapshots } from '../../ports/zfs.ts';
 import { partsOf, poolNameOf } from './names.ts';
@@ -47,9 +48,8 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
   return {
     async snapshots(datasets?: readonly string[]): Promise<readonly Snapshot[]> {
       const names = datasets && new Set(datasets);
-      return store
-        .imported()
-        .flatMap((pool) => pool.datasets.filter(({ name }) => names?.has(name) ?? true).flatMap(snapshotsIn));
+      const chosen = store.imported().flatMap((pool) => pool.datasets.filter(({ name }) => names?.has(name) ?? true));
+      return (await collected(chosen.values().map(snapshotsIn))).flat();
     },
 
     async createSnapshot(
