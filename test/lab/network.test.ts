@@ -261,10 +261,10 @@ test('with LACP a partner negotiates the aggregate, and answers when the first m
     in_partner ip link add bond0 type bond mode 802.3ad miimon 100 lacp_rate fast
     for n in 0 1; do in_partner ip link set far$n master bond0; done
     in_partner ip link set bond0 up; in_partner ip address add 10.10.0.2/24 dev bond0`);
-  const { id } = await nas.api.expect(201, 'POST', 'network/lagg/', {
-    lagg_protocol: 'lacp',
-    lagg_interfaces: ['wire0', 'wire1'],
-  });
+  // The daemon hears of new interfaces a moment later.
+  const { id } = await eventually(30, () =>
+    nas.api.expect(201, 'POST', 'network/lagg/', { lagg_protocol: 'lacp', lagg_interfaces: ['wire0', 'wire1'] }),
+  );
   await nas.api.expect(200, 'PUT', `network/interface/${(await interfaceOf('lagg0'))['id']}/`, {
     int_ipv4address: '10.10.0.1',
     int_v4netmaskbit: '24',
