@@ -9,7 +9,7 @@ import { recordedRunner } from './support.ts';
 /** What datasets have, by name and property: the value and its source. */
 type Values = Readonly<Record<string, Readonly<Record<string, readonly [value: string, source: string]>>>>;
 
-function withAnswers(answer: (line: string) => Partial<Outcome> | { readonly values: Values }) {
+function withAnswers(answer: (line: string) => Partial<Outcome> & { readonly values?: Values }) {
   const ran: string[] = [];
   const { runner } = recordedRunner({});
   const programs = new Programs(
@@ -21,12 +21,8 @@ function withAnswers(answer: (line: string) => Partial<Outcome> | { readonly val
           .replace(/ -o name,property\S*/, '')
           .replaceAll(/,holdfast:end-\w+-\d/g, '');
         ran.push(line);
-        const given = answer(line);
-        return {
-          status: 0,
-          stderr: '',
-          ...('values' in given ? { stdout: printed(argv, given.values) } : { stdout: '', ...given }),
-        };
+        const { values = {}, ...outcome } = answer(line);
+        return { status: 0, stderr: '', stdout: printed(argv, values), ...outcome };
       },
     },
     { waitOf: async () => undefined },
@@ -37,9 +33,7 @@ function withAnswers(answer: (line: string) => Partial<Outcome> | { readonly val
 
 /** The output of `zfs get -Hp` with these arguments. */
 function printed(argv: readonly string[], values: Values): string {
-  // After the options, of which the kinds are the last.
-  const kinds = argv.indexOf('filesystem,volume');
-  const asked = argv[kinds < 0 ? 5 : kinds + 1]?.split(',') ?? [];
+  const asked = argv[argv.indexOf('name,property,value,source') + 1]?.split(',') ?? [];
   return Object.entries(values)
     .flatMap(([name, of]) =>
       asked.map((property) => [name, property, ...(of[property] ?? ['-', '-'])].join('\t').concat('\n')),
@@ -96,22 +90,14 @@ test('the age of a pool in the kernel is that of its statistics', () => {
 
 test('of datasets that are asked for by name, those that are there are answered, unless something else went wrong', async () => {
   let stderr = "cannot open 'tank/gone': dataset does not exist\n";
-  const { runner } = recordedRunner({});
-  const programs = new Programs(
-    {
-      ...runner,
-      run: async (argv) => ({ status: 1, stdout: printed(argv, { 'tank/a': { type: ['volume', '-'] } }), stderr }),
-    },
-    { waitOf: async () => undefined },
-  );
-  const { datasets } = linuxDatasets(programs);
+  const { datasets: zfs } = withAnswers(() => ({ status: 1, stderr, values: { 'tank/a': { type: ['volume', '-'] } } }));
   const names = ['tank/a', 'tank/gone', 'tank/b'];
   assert.deepEqual(
-    (await datasets({ names })).map(({ name, kind }) => [name, kind]),
+    (await zfs.datasets({ names })).map(({ name, kind }) => [name, kind]),
     [['tank/a', 'volume']],
   );
   stderr += "cannot open 'tank/b': I/O error\n";
-  await assert.rejects(datasets({ names }), /I\/O error/);
+  await assert.rejects(zfs.datasets({ names }), /I\/O error/);
   stderr = '';
-  await assert.rejects(datasets({ names }));
+  await assert.rejects(zfs.datasets({ names }));
 });

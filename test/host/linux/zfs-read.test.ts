@@ -138,7 +138,7 @@ describe('datasets', () => {
   );
 
   test('what was asked is what was recorded', () => {
-    const asked = question.properties.split(',');
+    const asked = question.argv([]).at(-1)?.split(',');
     const lines = recording('datasets-get.txt').split('\n');
     assert.deepEqual(
       lines.filter((line) => line.startsWith('tank\t')).map((line) => line.split('\t')[1]),

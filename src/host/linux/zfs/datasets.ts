@@ -115,7 +115,7 @@ async function list(
   names: readonly string[] = [],
 ): Promise<readonly Dataset[]> {
   const question = asking(describing);
-  const argv = ['zfs', ...question.argv, ...options, '-t', 'filesystem,volume', question.properties, ...names];
+  const argv = question.argv(names, [...options, '-t', 'filesystem,volume']);
   const outcome = await programs.run(...argv);
   // Those that are there are printed regardless.
   if (!(names.length > 0 && areGone(outcome))) expectSuccess(outcome, argv);

@@ -12,7 +12,7 @@ import { asking } from './properties.ts';
  */
 export async function isMade(programs: Programs, name: string, mark: string): Promise<boolean> {
   const question = asking([madeProperty, 'creation']);
-  const argv = ['zfs', ...question.argv, question.properties, name];
+  const argv = question.argv([name]);
   const outcome = await programs.run(...argv);
   if (outcome.status !== 0 && isGone(outcome)) return false;
   const found = new Map(question.read(expectSuccess(outcome, argv).stdout)).get(name);

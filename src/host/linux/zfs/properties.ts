@@ -11,12 +11,10 @@ export interface Property {
 /** The properties of one dataset by name. */
 export type Properties = ReadonlyMap<string, Property>;
 
-/** A question about properties: what `zfs` is given, and the function that reads its output. */
+/** A question about properties: the program that asks it, and the function that reads its output. */
 export interface Question {
-  /** The command and its options. */
-  readonly argv: readonly string[];
-  /** The argument after all options, before names of datasets. */
-  readonly properties: string;
+  /** About the datasets with these names, or about all. */
+  argv(names: readonly string[], options?: readonly string[]): readonly string[];
   /** By dataset, in the order of the output. */
   read(output: string): Iterable<readonly [string, Properties]>;
 }
@@ -25,9 +23,9 @@ export interface Question {
  * Asks for properties with `zfs get`, which takes half of the time of `zfs list -j`, leaves no character out, and prints
  * the others where one dataset is missing.
  *
- * Values of user properties and mount points may contain tabs and line ends: anybody who may set one could write lines
- * that look like those of another dataset. Each is therefore followed by a property that does not exist, and whose name
- * nobody could know:
+ * Values of user properties and mount points may contain tabs and line ends: a user who is allowed to set one could add
+ * lines that look like those of another dataset. The question therefore asks, after each of them, for a property that does
+ * not exist. Its name is random, so that no value can contain it:
  *
  *     tank/a  holdfast:comment       two
  *     lines                          local
@@ -40,8 +38,10 @@ export function asking(
   const ends = new Map(properties.filter(isFree).map((property, index) => [property, `${end}-${index}`]));
   const asked = properties.flatMap((property) => [property, ...(ends.has(property) ? [ends.get(property)] : [])]);
   return {
-    argv: ['get', '-Hp', '-o', 'name,property,value,source'],
-    properties: asked.join(','),
+    argv: (names, options = []) => [
+      ...['zfs', 'get', ...options, '-Hp', '-o', 'name,property,value,source'],
+      ...[asked.join(','), ...names],
+    ],
     read: (output) => propertiesIn(output, properties, ends),
   };
 }

@@ -64,7 +64,7 @@ export async function ownSettings(
   properties: readonly string[],
 ): Promise<ReadonlyMap<string, string | undefined>> {
   const question = asking(properties);
-  const { stdout } = await programs.do('zfs', ...question.argv, question.properties, name);
+  const { stdout } = await programs.do(...question.argv([name]));
   const found = new Map(question.read(stdout)).get(name) ?? new Map();
   return new Map(properties.map((property) => [property, ownValue(found, property)]));
 }
