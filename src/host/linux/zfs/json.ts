@@ -4,11 +4,6 @@ import { HostError } from '../../ports/index.ts';
 /** An object of OpenZFS 2.3's JSON output with `-p` and `-P`: each number is a text of digits, each device a path. */
 export type Members = Readonly<Record<string, unknown>>;
 
-export interface Property {
-  readonly value: string;
-  readonly source: string;
-}
-
 export function parse(text: string): Members {
   let value: unknown;
   try {
@@ -35,13 +30,12 @@ export function textOf(holder: Members, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-export function propertyOf(properties: Members, name: string): Property | undefined {
-  const property = properties[name];
-  return isObject(property) && typeof property['value'] === 'string'
-    ? { value: property['value'], source: textOf(memberOf(property, 'source'), 'type') }
-    : undefined;
+/** The value of a property; undefined if it is not there. */
+export function valueOf(properties: Members, name: string): string | undefined {
+  const value = memberOf(properties, name)['value'];
+  return typeof value === 'string' ? value : undefined;
 }
 
 export function bytesOf(properties: Members, name: string): number {
-  return Number(propertyOf(properties, name)?.value ?? 0) || 0;
+  return Number(valueOf(properties, name) ?? 0) || 0;
 }
