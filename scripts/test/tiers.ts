@@ -198,7 +198,7 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
         : isBundled
           ? ['bundle']
           : [...needsOf[tier], ...(browsed.test(file) ? ['browser'] : [])],
-      load: measuring.test(file) ? wholeMachine : browsed.test(file) ? loads.browser + loads.machine : loads[tier],
+      load: loadOf(tier, file),
       seconds: durations.get(file) ?? unknownSeconds[tier],
       limit: limits[tier],
       isTest: true,
@@ -219,6 +219,11 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
     ...tests.filter((job) => !small(job)),
     ...batchesOf(tests.filter(small)),
   ];
+}
+
+function loadOf(tier: TierName, file: string): number {
+  if (measuring.test(file)) return wholeMachine;
+  return browsed.test(file) ? loads.browser + loads.machine : loads[tier];
 }
 
 /** Puts jobs of one file each into batches, in their order. */
