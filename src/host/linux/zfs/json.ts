@@ -31,11 +31,11 @@ export function textOf(holder: Members, name: string): string {
 }
 
 /** The value of a property; undefined if it is not there. */
-export function valueOf(properties: Members, name: string): string | undefined {
+export function propertyOf(properties: Members, name: string): string | undefined {
   const value = memberOf(properties, name)['value'];
   return typeof value === 'string' ? value : undefined;
 }
 
 export function bytesOf(properties: Members, name: string): number {
-  return Number(valueOf(properties, name) ?? 0) || 0;
+  return Number(propertyOf(properties, name) ?? 0) || 0;
 }

@@ -8,7 +8,7 @@ import type {
   PoolGroup,
   Scan,
 } from '../../ports/zfs.ts';
-import { bytesOf, entriesOf, type Members, memberOf, parse, textOf, valueOf } from './json.ts';
+import { bytesOf, entriesOf, type Members, memberOf, parse, propertyOf, textOf } from './json.ts';
 
 /** The name of the disk that a device path leads to now, or undefined when it leads nowhere. */
 export type DiskOf = (path: string) => string | undefined;
@@ -22,7 +22,7 @@ export function readPools(status: string, properties: string, diskOf: DiskOf): r
 }
 
 function readPool(name: string, pool: Members, properties: Members, diskOf: DiskOf): Pool {
-  const health = valueOf(properties, 'health') ?? textOf(pool, 'state');
+  const health = propertyOf(properties, 'health') ?? textOf(pool, 'state');
   const [root] = entriesOf(pool, 'vdevs');
   const groups = [
     ...groupsOf(root?.[1] ?? {}, 'vdevs', undefined, diskOf),
@@ -48,7 +48,7 @@ function readPool(name: string, pool: Members, properties: Members, diskOf: Disk
 }
 
 function figuresOf(properties: Members): PoolFigures {
-  const text = (name: string) => valueOf(properties, name) ?? '';
+  const text = (name: string) => propertyOf(properties, name) ?? '';
   const percent = text('fragmentation');
   return Object.freeze({
     freeing: bytesOf(properties, 'freeing'),
@@ -62,9 +62,9 @@ function figuresOf(properties: Members): PoolFigures {
 
 /** A pool older than feature flags has a version; a current one has no disabled feature. */
 function isUpgraded(properties: Members): boolean {
-  if (/^\d+$/.test(valueOf(properties, 'version') ?? '-')) return false;
+  if (/^\d+$/.test(propertyOf(properties, 'version') ?? '-')) return false;
   return !Object.keys(properties).some(
-    (name) => name.startsWith('feature@') && valueOf(properties, name) === 'disabled',
+    (name) => name.startsWith('feature@') && propertyOf(properties, name) === 'disabled',
   );
 }
 
