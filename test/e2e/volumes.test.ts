@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { hasPassphrase } from '../../src/areas/storage/keys.ts';
 import { readSlots } from '../../src/areas/storage/keyslots.ts';
 import { type Host, HostError } from '../../src/host/ports/index.ts';
+import type { ImportablePool } from '../../src/host/ports/zfs.ts';
 import { isObject } from '../../src/lib/json.ts';
 import type { Api, ApiAnswer } from '../support/api.ts';
 import { type Appliance, type ApplianceOptions, appliance, GiB, rootPassword } from '../support/appliance.ts';
@@ -551,6 +552,31 @@ describe('import (gaps 11.6)', () => {
       'volume_id',
       /Another volume already has the name tank/,
     );
+  });
+
+  test('a pool is not importable while it is a pool of the machine, whatever the look at the disks still says', async () => {
+    let seen: readonly ImportablePool[] = [];
+    const importable = async (host: Host) => {
+      const found = await host.zfs.importable();
+      seen = found.length === 0 ? seen : found;
+      return seen;
+    };
+    await using box = await boxWith(stripe, {
+      around: (host) => ({
+        ...host,
+        zfs: new Proxy(host.zfs, {
+          get: (port, name): unknown => (name === 'importable' ? () => importable(host) : Reflect.get(port, name)),
+        }),
+        close: () => host.close(),
+      }),
+    });
+    await box.api.expect(204, 'DELETE', 'storage/volume/1/', { destroy: false });
+    const [found] = await box.api.list('storage/volume_import/');
+    const send = () => box.api.post('storage/volume_import/', { volume_id: found?.['id'] });
+    description(await send(), 202, '"Volume imported."');
+    assert.equal(seen.length, 1);
+    assert.deepEqual(await box.api.list('storage/volume_import/'), []);
+    wrongField(await send(), 'volume_id', /The pool tank is imported already/);
   });
 
   test('a volume that another machine used last is imported only when a person asks for it', async () => {

@@ -53,10 +53,10 @@ export const volumeImport = hosted(
     title: 'importable volume',
     description: 'A pool on attached disks that is not imported.',
     key: { name: 'id', slashes: false },
-    shows: ['disks'],
+    shows: ['disks', 'storage'],
     fields,
-    list: ({ facts }) => facts.importable,
-    find: ({ facts }, key) => facts.importable.find((pool) => idOf(pool) === key),
+    list: importableIn,
+    find: (world, key) => importableIn(world).find((pool) => idOf(pool) === key),
     present,
   },
   [
@@ -149,11 +149,18 @@ async function importVolume(id: string, operations: Operations): Promise<void> {
   });
 }
 
+/** Disks and pools are looked at one after the other: between an import or export and the second look, both name a pool. */
+function importableIn({ facts }: Pick<World, 'facts'>): readonly ImportablePool[] {
+  return facts.importable.filter(({ name, guid }) => facts.storage.pools.get(name)?.guid !== guid);
+}
+
 /** The importable pool with this id. Throws when there is none or when its name is taken. */
 function importableBy(id: string, { view, facts }: World): ImportablePool {
   const pool = facts.importable.find((candidate) => idOf(candidate) === id);
   if (pool === undefined) throw invalid({ volume_id: [`No importable volume has the id ${quote(id)}.`] });
   const namesake = view.find(volumeRecord, 'vol_name', pool.name);
+  if (facts.storage.pools.get(pool.name)?.guid === pool.guid)
+    throw invalid({ volume_id: [`The pool ${pool.name} is imported already.`] });
   if (facts.storage.pools.has(pool.name) || (namesake !== undefined && namesake.vol_guid !== pool.guid)) {
     throw invalid({ volume_id: [`Another volume already has the name ${pool.name}.`] });
   }
