@@ -154,14 +154,14 @@ function importableIn({ facts }: Pick<World, 'facts'>): readonly ImportablePool[
   return facts.importable.filter(({ name, guid }) => facts.storage.pools.get(name)?.guid !== guid);
 }
 
-/** The importable pool with this id. Throws when there is none or when its name is taken. */
+/** The importable pool with this id. Throws when there is none, when it is imported already or when its name is taken. */
 function importableBy(id: string, { view, facts }: World): ImportablePool {
   const pool = facts.importable.find((candidate) => idOf(candidate) === id);
   if (pool === undefined) throw invalid({ volume_id: [`No importable volume has the id ${quote(id)}.`] });
+  const imported = facts.storage.pools.get(pool.name);
+  if (imported?.guid === pool.guid) throw invalid({ volume_id: [`The pool ${pool.name} is imported already.`] });
   const namesake = view.find(volumeRecord, 'vol_name', pool.name);
-  if (facts.storage.pools.get(pool.name)?.guid === pool.guid)
-    throw invalid({ volume_id: [`The pool ${pool.name} is imported already.`] });
-  if (facts.storage.pools.has(pool.name) || (namesake !== undefined && namesake.vol_guid !== pool.guid)) {
+  if (imported !== undefined || (namesake !== undefined && namesake.vol_guid !== pool.guid)) {
     throw invalid({ volume_id: [`Another volume already has the name ${pool.name}.`] });
   }
   return pool;
