@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startNas, untilReady } from '../test/support/lab/nas.ts';
 import { median } from './figures.ts';
-import { noteProgramsIn } from './programs.ts';
+import { noteProgramsIn, residentIn } from './programs.ts';
 
 const { values } = parseArgs({
   options: {
@@ -42,7 +42,9 @@ await noteProgramsIn(nas);
 await pause(30_000);
 const count = async () =>
   (await api.get('storage/snapshot/?limit=1')).headers.get('content-range')?.split('/').at(-1) ?? 'no';
-console.log(`${await count()} snapshots, ${shares} shares; resident after the start ${await resident()} MB`);
+console.log(
+  `${await count()} snapshots, ${shares} shares; resident after the start ${(await residentIn(nas)).toFixed(0)} MB`,
+);
 await machine.run(': >/tmp/programs');
 await machine.run(
   `zfs create tank/busy; for n in $(seq 19); do zfs create tank/busy/b$n; done
@@ -63,7 +65,9 @@ await Promise.all([
   every(1000 / readsASecond, (turn) => api.expect(200, 'GET', `sharing/cifs/${1 + (turn % shares)}/`)),
   every(changeEvery, changeOne),
   every(minutes * 6000, async () =>
-    console.log(`  ${((performance.now() - ended) / 60_000 + minutes).toFixed(1)} minutes: ${await resident()} MB`),
+    console.log(
+      `  ${((performance.now() - ended) / 60_000 + minutes).toFixed(1)} minutes: ${(await residentIn(nas)).toFixed(0)} MB`,
+    ),
   ),
 ]);
 await machine.run('systemctl stop busy');
@@ -87,11 +91,6 @@ console.log(
 
 function at(part: number): string {
   return (pages[Math.floor(pages.length * part)] ?? Number.NaN).toFixed(1);
-}
-
-async function resident(): Promise<number> {
-  const output = await machine.run("grep VmRSS /proc/$(systemctl show -P MainPID holdfast)/status | awk '{print $2}'");
-  return Math.round(Number(output) / 1024);
 }
 
 /** Does it again after so many milliseconds, but not before it has ended. */

@@ -7,7 +7,7 @@ import { startNas, untilReady } from '../test/support/lab/nas.ts';
 import { type Figure, median, report } from './figures.ts';
 import type { Size } from './furnish.ts';
 import { furnishMachine } from './furnish-machine.ts';
-import { noteProgramsIn } from './programs.ts';
+import { noteProgramsIn, residentIn } from './programs.ts';
 
 const repeats = 5;
 /** What the machine has for the comparison of sizes. */
@@ -40,15 +40,13 @@ createServer().listen(0, '127.0.0.1', () => process.exit());
 END
   for n in 1 2 3; do bash -c 'TIMEFORMAT="%U %S"; time /usr/lib/holdfast/bin/node /tmp/bare.mjs' 2>&1; done | awk '{print $1 + $2}' | sort -n | sed -n 2p`),
 );
-const residentOf = async () =>
-  Number(await output("grep VmRSS /proc/$(systemctl show -P MainPID holdfast)/status | awk '{print $2 / 1024}'"));
 const starts: number[] = [];
 let resident = Number.NaN;
 for (let n = 0; n < repeats; n += 1) {
   await machine.run('systemctl restart holdfast', { seconds: 300 });
   await untilReady(api, 300);
   starts.push(await used());
-  resident = await residentOf();
+  resident = await residentIn(nas);
   // systemd refuses the sixth start within ten seconds.
   await pause(2000);
 }

@@ -12,3 +12,10 @@ export async function noteProgramsIn({ api, machine }: Nas): Promise<void> {
   );
   await untilReady(api, 300);
 }
+
+/** Megabytes of the daemon that are resident. */
+export async function residentIn({ machine }: Nas): Promise<number> {
+  return Number(
+    await machine.run("grep VmRSS /proc/$(systemctl show -P MainPID holdfast)/status | awk '{print $2 / 1024}'"),
+  );
+}
