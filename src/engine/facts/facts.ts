@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { KnownAccounts } from '../../host/ports/accounts.ts';
 import type { BootEnvironment } from '../../host/ports/boot-environments.ts';
 import type { Disk, DiskHealth } from '../../host/ports/disks.ts';
@@ -96,8 +97,14 @@ export const topics: readonly Topic[] = [
 export const slowTopics: readonly Topic[] = ['condition', 'plugins'];
 export const promptTopics: readonly Topic[] = topics.filter((topic) => !slowTopics.includes(topic));
 
-/** A look at all of storage rests for this many times its duration: ten thousand datasets must not keep a machine busy. */
+/**
+ * A look at all of storage, and one at recalled snapshots, rests for this many times its duration: ten thousand datasets
+ * must not keep a machine busy.
+ */
 const restAfter = 20;
+
+/** Milliseconds that the verification of recalled snapshots rests at most between two looks, however long one took. */
+const longestVerificationRest = 60_000;
 
 /**
  * Without readers, a look at all of storage rests for this many times its duration, up to these milliseconds: some changes
@@ -249,12 +256,19 @@ export class FactKeeper {
   }
 
   /**
-   * Lists all snapshots again. What is recalled has not changed as far as the stamps of the datasets say, but they do not
-   * say everything: a property of a snapshot, for example, may have been set by hand.
+   * Lists what was recalled again, those of some datasets at a time, because a machine can have very many. It has not changed
+   * as far as the stamps of the datasets say, but they do not say everything: a property of a snapshot, for example, may
+   * have been set by hand. Resolves when all were listed, and rejects when `signal` ends it before.
    */
-  async verifySnapshots(): Promise<void> {
-    this.#storage.doubtSnapshots();
-    await this.renew('storage');
+  async verifySnapshots(signal: AbortSignal): Promise<void> {
+    for (let some = this.#storage.doubtRecalled(); some.length > 0; some = this.#storage.doubtRecalled()) {
+      signal.throwIfAborted();
+      const begun = performance.now();
+      // Those that could not be listed remain in doubt, so that the next look at them tries again.
+      await this.renew(...some.map((dataset) => ({ dataset }))).catch(() => {});
+      const rest = Math.min(longestVerificationRest, restAfter * (performance.now() - begun));
+      await pause(rest, undefined, { ref: false, signal });
+    }
   }
 
   /** Looks at these paths in the background. */

@@ -51,9 +51,33 @@ export class SnapshotIndex {
     return [...this.#parts.values()].filter(({ stamp }) => stamp !== unlisted);
   }
 
-  /** The same snapshots, all of them to be listed again. */
-  get doubted(): SnapshotIndex {
-    return new SnapshotIndex(new Map(Array.from(this.#parts, ([name, part]) => [name, { ...part, stamp: unlisted }])));
+  /** Some datasets whose snapshots are recalled and were not listed since: up to so many of them, with so many snapshots. */
+  someRecalled(most: { readonly datasets: number; readonly snapshots: number }): readonly string[] {
+    const names: string[] = [];
+    let count = 0;
+    for (const [name, part] of this.#parts) {
+      if (this.#recalled.get(name) !== part) continue;
+      count += part.columns.count;
+      if (names.length > 0 && (names.length === most.datasets || count > most.snapshots)) break;
+      names.push(name);
+    }
+    return names;
+  }
+
+  /** The same snapshots, those of these datasets to be listed again. */
+  doubting(names: readonly string[]): SnapshotIndex {
+    const [parts, recalled] = [new Map(this.#parts), new Map(this.#recalled)];
+    for (const name of names) {
+      const part = parts.get(name);
+      if (part !== undefined) parts.set(name, { ...part, stamp: unlisted });
+      recalled.delete(name);
+    }
+    return new SnapshotIndex(parts, recalled);
+  }
+
+  /** The same snapshots; those of datasets that come later will be listed. */
+  get forgetting(): SnapshotIndex {
+    return this.#recalled.size === 0 ? this : new SnapshotIndex(this.#parts);
   }
 
   /** Grouped by dataset, the oldest of each dataset first. */

@@ -42,6 +42,9 @@ interface Mark {
 /** For more subjects than this, one look at everything is cheaper. */
 const mostSubjects = 200;
 
+/** What one look at recalled snapshots lists at most, unless a dataset has more: a second's work for slow disks. */
+const mostVerified = { datasets: 100, snapshots: 1000 } as const;
+
 /**
  * In a stream of events, a look that they cause is followed by a pause of this many times its duration, up to these
  * milliseconds.
@@ -134,9 +137,14 @@ export class StorageLooks {
     this.#snapshots = SnapshotIndex.recalling(parts);
   }
 
-  /** The next look lists all snapshots again. */
-  doubtSnapshots(): void {
-    this.#snapshots = this.#snapshots.doubted;
+  /**
+   * Returns some datasets whose snapshots are recalled; the next look at them lists those again. When there are none, what
+   * was recalled for datasets that have not been seen is forgotten.
+   */
+  doubtRecalled(): readonly string[] {
+    const names = this.#snapshots.someRecalled(mostVerified);
+    this.#snapshots = names.length === 0 ? this.#snapshots.forgetting : this.#snapshots.doubting(names);
+    return names;
   }
 
   /** Reads everything. */

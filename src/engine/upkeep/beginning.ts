@@ -85,8 +85,7 @@ export class Beginning {
       this.#parts;
     const { jobs, store } = this.#parts;
     await startup.pieces('reading the configuration', configuration.loading());
-    const recalled = this.#parts.recalled();
-    keeper.recall(recalled);
+    keeper.recall(this.#parts.recalled());
     await startup.each('reading', promptTopics, topicTitle, (topic) => keeper.renew(topic));
     await this.#spareAccounts();
     await originals.load();
@@ -119,7 +118,7 @@ export class Beginning {
       jobsEnd();
     }
     store.settle();
-    this.#watch({ verifies: recalled.length > 0 });
+    this.#watch();
     if (inTime) {
       startup.enter('done');
       settled();
@@ -151,19 +150,21 @@ export class Beginning {
     reconciler.follow('services');
   }
 
-  #watch({ verifies }: { readonly verifies: boolean }): void {
+  #watch(): void {
     const { host, keeper, renew, schedules } = this.#parts;
     schedules.begin();
     this.#stopWatching.push(host.zfs.watch((events) => void keeper.heed(events).catch(() => {})));
     this.#stopWatching.push(host.services.watch((names) => void keeper.heedServices(names).catch(() => {})));
     this.#stopWatching.push(host.network.watch(() => void keeper.renew('network').catch(() => {})));
     // Slow facts, which nothing waits for, are read after the start no longer needs the processor.
+    const verification = new AbortController();
     const timer = setTimeout(() => {
       for (const topic of slowTopics) void renew(new Set([topic]));
-      if (verifies) keeper.verifySnapshots().catch(() => {});
+      keeper.verifySnapshots(verification.signal).catch(() => {});
     }, slowLooksAfter);
     timer.unref();
     this.#stopWatching.push(() => clearTimeout(timer));
+    this.#stopWatching.push(() => verification.abort());
   }
 
   /** Runs `atStart` of the resources. A failure does not prevent the others from starting. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { FactKeeper } from '../../../src/engine/facts/facts.ts';
+import type { SnapshotPart } from '../../../src/engine/facts/snapshot-index.ts';
 import type { DatasetScope, Zfs } from '../../../src/host/ports/zfs.ts';
 import { virtualHost } from '../../support/hosts.ts';
 
@@ -68,4 +69,35 @@ test('without readers, a part of the storage is looked at again when the machine
   assert.equal(await after(0), 1);
   assert.equal(await after(20_000), 0);
   assert.equal(await after(40_000), 1);
+});
+
+test('recalled snapshots are listed again, those of a hundred datasets at a time, until the daemon ends', async (t) => {
+  const host = await virtualHost(t);
+  const [disk] = await host.disks.list();
+  const groups = [{ kind: 'stripe' as const, disks: [disk?.name ?? ''] }];
+  await host.zfs.createPool({ name: 'tank', groups, mountpoint: '/mnt/tank' });
+  for (let n = 1; n < 250; n += 1) await host.zfs.createDataset(`tank/d${n}`, {});
+  const counts: (number | 'all')[] = [];
+  const zfs: Zfs = Object.assign(Object.create(host.zfs), {
+    snapshots: (names?: readonly string[]) => {
+      counts.push(names?.length ?? 'all');
+      return host.zfs.snapshots(names);
+    },
+  });
+  const keeperOf = async (recalled: readonly SnapshotPart[]) => {
+    const now = () => performance.now();
+    const keeper = new FactKeeper({ ...host, zfs }, { serviceNames: [], paths: () => [], now, changed: () => {} });
+    keeper.recall(recalled);
+    await keeper.renew('storage');
+    counts.length = 0;
+    return keeper;
+  };
+  const { parts } = (await keeperOf([])).facts.storage.snapshots;
+  await (await keeperOf(parts)).verifySnapshots(new AbortController().signal);
+  assert.deepEqual(counts, [100, 100, 50]);
+  const ending = new AbortController();
+  const cutShort = (await keeperOf(parts)).verifySnapshots(ending.signal);
+  ending.abort();
+  await assert.rejects(cutShort, { name: 'AbortError' });
+  assert.deepEqual(counts, [100]);
 });
