@@ -576,6 +576,7 @@ describe('import (gaps 11.6)', () => {
     description(await send(), 202, '"Volume imported."');
     assert.equal(seen.length, 1);
     assert.deepEqual(await box.api.list('storage/volume_import/'), []);
+    assert.deepEqual((await box.api.expect(200, 'GET', '/api/holdfast/v1/found'))['importable'], []);
     wrongField(await send(), 'volume_id', /The pool tank is imported already/);
   });
 

@@ -6,6 +6,7 @@ import { backupsFolder } from '../../engine/plan/originals.ts';
 import { activeServices, takeOver, unmanagedSubsystem } from '../../engine/upkeep/takeover.ts';
 import { group } from '../account/groups.ts';
 import { user } from '../account/users.ts';
+import { importableIn } from '../storage/volume_import.ts';
 import { volumeRecord } from '../storage/volumes.ts';
 
 /** The ids that Debian gives to regular accounts and groups. */
@@ -115,7 +116,7 @@ function listFound(engine: EngineToRead, subsystems: readonly Subsystem[]) {
           to_do: `To make it a volume, mount it at /mnt/${name}: zfs set mountpoint=/mnt/${name} ${name}. Do not change the pool of the running system.`,
         };
       }),
-    importable: facts.importable.map(({ name, guid, version = null, status = null, usedBy = null }) => ({
+    importable: importableIn({ facts }).map(({ name, guid, version = null, status = null, usedBy = null }) => ({
       ...{ name, guid, version, status, used_by: usedBy },
       to_do:
         usedBy === null

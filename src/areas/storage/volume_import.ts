@@ -150,7 +150,7 @@ async function importVolume(id: string, operations: Operations): Promise<void> {
 }
 
 /** Disks and pools are looked at one after the other: between an import or export and the second look, both name a pool. */
-function importableIn({ facts }: Pick<World, 'facts'>): readonly ImportablePool[] {
+export function importableIn({ facts }: Pick<World, 'facts'>): readonly ImportablePool[] {
   return facts.importable.filter(({ name, guid }) => facts.storage.pools.get(name)?.guid !== guid);
 }
 
