@@ -155,7 +155,8 @@ export function syncFolder(folder: string): void {
   }
 }
 
-function readJson(file: string): unknown {
+/** Undefined if there is no such file, or no JSON in it. */
+export function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {

@@ -7,18 +7,22 @@
  *
  * Only root can read the folder and the files. If at least one pool is encrypted, the key is stored on encrypted pools
  * only.
+ *
+ * `pool-backups.json` in the state folder notes what each pool has, so that a restart after which nothing is different
+ * writes nothing: to derive the key of the seal takes 64 MiB and some tenths of a second, and the disks may rest.
  */
-import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { hash, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backupsFolder, revisionOfBackup } from '../engine/configuration/backup-names.ts';
 import type { Kept } from '../engine/configuration/tables.ts';
 import { volumesFolder } from '../engine/declare/formats.ts';
 import type { Configuration } from '../engine/declare/resource.ts';
 import type { Engine, Log } from '../engine/engine.ts';
+import { isObject } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
 import { type BackupSeal, backupText, newBackupSeal } from './backup-file.ts';
-import { replaceDurably } from './marks.ts';
+import { readJson, replaceDurably } from './marks.ts';
 
 export const recoveryKeyName = 'recovery.key';
 
@@ -52,8 +56,15 @@ interface PoolBackupsParts {
 /** A mounted pool. */
 interface MountedPool {
   readonly pool: string;
+  readonly guid: string;
   readonly folder: string;
   readonly isEncrypted: boolean;
+}
+
+/** A backup on a pool: of which revision it is, and whether the recovery key is beside it. */
+interface Note {
+  readonly of: string;
+  readonly withKey: boolean;
 }
 
 export class PoolBackups {
@@ -70,9 +81,12 @@ export class PoolBackups {
   #since: number | undefined;
   #writing: Promise<void> = Promise.resolve();
   #sealed: BackupSeal | undefined;
+  /** What pools have, by their guid. */
+  readonly #notes: Map<string, Note>;
 
   constructor(parts: PoolBackupsParts) {
     this.#parts = parts;
+    this.#notes = notesIn(notesFile(parts.state));
     this.#stop = parts.engine.events.listen(({ name }) => {
       if (name === 'record.changed') this.#wait();
     });
@@ -118,23 +132,52 @@ export class PoolBackups {
   }
 
   async #write(): Promise<void> {
-    const { engine } = this.#parts;
-    const revision = engine.revisions(1)[0]?.number ?? 0;
+    const { engine, state } = this.#parts;
+    const [newest] = engine.revisions(1);
+    const revision = newest?.number ?? 0;
     const pools = mountedPools(engine);
-    const outdated = pools.filter(({ pool }) => this.#written.get(pool) !== revision);
     for (const pool of this.#written.keys())
       if (!pools.some((mounted) => mounted.pool === pool)) this.#written.delete(pool);
+    const unsure = pools.filter(({ pool }) => this.#written.get(pool) !== revision);
+    if (unsure.length === 0) return;
+    const key = recoveryKey(state);
+    // A number is used again where a state is restored, and another version or key writes another backup.
+    const of = [revision, newest?.at, newest?.request, engine.version, hash('sha256', key)].join(' ');
+    const hasEncrypted = pools.some(({ isEncrypted }) => isEncrypted);
+    const noteFor = (isEncrypted: boolean): Note => ({ of, withKey: isEncrypted || !hasEncrypted });
+    const outdated: MountedPool[] = [];
+    for (const one of unsure)
+      if (await this.#has(one, revision, noteFor(one.isEncrypted))) this.#written.set(one.pool, revision);
+      else outdated.push(one);
     if (outdated.length === 0) return;
-    const key = recoveryKey(this.#parts.state);
     this.#sealed ??= await newBackupSeal(key);
     const content = await this.#textOf(revision, this.#sealed);
-    const hasEncrypted = pools.some(({ isEncrypted }) => isEncrypted);
     for (const { pool } of outdated)
       await engine.whileAtRest(pool, `back up the configuration on ${pool}`, () =>
-        this.#writeIfMounted(pool, revision, content, (isEncrypted) =>
-          isEncrypted || !hasEncrypted ? key : undefined,
-        ),
+        this.#writeIfMounted(pool, revision, content, (isEncrypted) => ({ ...noteFor(isEncrypted), key })),
       );
+  }
+
+  /** Whether an earlier run has written this backup, and it is still there. */
+  async #has({ guid, folder }: MountedPool, revision: number, { of, withKey }: Note): Promise<boolean> {
+    const note = this.#notes.get(guid);
+    if (note === undefined || note.of !== of || note.withKey !== withKey) return false;
+    const there = await this.#parts.files.beginning(inBackups(folder, '')).catch((): readonly string[] => []);
+    return (
+      there.includes(inBackups(folder, backupName(revision))) &&
+      there.includes(inBackups(folder, recoveryKeyName)) === withKey
+    );
+  }
+
+  /** If that fails, the next start writes the backup again. */
+  #note(guid: string, { of, withKey }: Note): void {
+    this.#notes.set(guid, { of, withKey });
+    try {
+      const content = `${JSON.stringify(Object.fromEntries(this.#notes))}\n`;
+      writeFileSync(notesFile(this.#parts.state), content, { mode: 0o600 });
+    } catch (error) {
+      this.#parts.log.warn({ error: messageOf(error) }, 'backup on a pool: it could not be noted');
+    }
   }
 
   /** The pool may have been exported while the backup waited. Then its folder is one of the root file system. */
@@ -142,13 +185,15 @@ export class PoolBackups {
     pool: string,
     revision: number,
     content: string,
-    keyFor: (isEncrypted: boolean) => string | undefined,
+    noteFor: (isEncrypted: boolean) => Note & { readonly key: string },
   ): Promise<void> {
     const mounted = mountedPools(this.#parts.engine).find((candidate) => candidate.pool === pool);
     if (mounted === undefined) return;
     try {
-      await this.#writeTo(mounted, revision, content, keyFor(mounted.isEncrypted));
+      const { key, ...note } = noteFor(mounted.isEncrypted);
+      await this.#writeTo(mounted, revision, content, note.withKey ? key : undefined);
       this.#written.set(pool, revision);
+      this.#note(mounted.guid, note);
       this.#failures.delete(pool);
     } catch (error) {
       const { log } = this.#parts;
@@ -160,9 +205,9 @@ export class PoolBackups {
 
   async #writeTo({ folder }: MountedPool, revision: number, content: string, key: string | undefined): Promise<void> {
     const { files } = this.#parts;
-    const at = (name: string) => `${folder}/${backupsFolder}/${name}`;
+    const at = (name: string) => inBackups(folder, name);
     const options = { within: folder, uid: 0, gid: 0 };
-    await files.writePrivate(at(`configuration-${String(revision).padStart(8, '0')}.json`), content, options);
+    await files.writePrivate(at(backupName(revision)), content, options);
     await files.writePrivate(at(recoveryKeyName), key === undefined ? undefined : `${key}\n`, options);
     const kept = (await files.beginning(at('configuration-'))).flatMap((path) => {
       const number = revisionOfBackup(path);
@@ -186,14 +231,30 @@ export class PoolBackups {
   }
 }
 
+const inBackups = (folder: string, name: string): string => `${folder}/${backupsFolder}/${name}`;
+
+const backupName = (revision: number): string => `configuration-${String(revision).padStart(8, '0')}.json`;
+
+const notesFile = (state: string): string => join(state, 'pool-backups.json');
+
+/** Empty if there is no file, or none that is whole. */
+function notesIn(file: string): Map<string, Note> {
+  const content = readJson(file);
+  const notes = new Map<string, Note>();
+  for (const [guid, note] of Object.entries(isObject(content) ? content : {}))
+    if (isObject(note) && typeof note['of'] === 'string' && typeof note['withKey'] === 'boolean')
+      notes.set(guid, { of: note['of'], withKey: note['withKey'] });
+  return notes;
+}
+
 function mountedPools(engine: Engine): readonly MountedPool[] {
   const { pools, datasets } = engine.world.facts.storage;
-  return [...pools.keys()].flatMap((pool) => {
+  return [...pools.values()].flatMap(({ name: pool, guid }) => {
     const root = datasets.get(pool);
     const folder = `${volumesFolder}/${pool}`;
     // Skips the pool of the system itself, and locked pools.
     if (root?.mountpoint !== folder || root.key === 'unavailable') return [];
-    return [{ pool, folder, isEncrypted: root.key !== undefined }];
+    return [{ pool, guid, folder, isEncrypted: root.key !== undefined }];
   });
 }
 
