@@ -18,17 +18,31 @@ export async function inSlices<T>(
 ): Promise<T> {
   underWay += 1;
   try {
-    for (let begun = performance.now(); ; ) {
-      const { done, value } = work.next();
-      if (done === true) return value;
-      if (performance.now() - begun < most / underWay) continue;
+    let begun = performance.now();
+    for (let [done, until] = [0, 1]; ; ) {
+      const piece = work.next();
+      if (piece.done === true) return piece.value;
+      done += 1;
+      if (done < until) continue;
+      const [passed, limit] = [performance.now() - begun, most / underWay];
+      if (passed < limit) {
+        until = done + piecesWithin((limit - passed) / 4, passed / done);
+        continue;
+      }
       await pause();
       begun = performance.now();
+      [done, until] = [0, 1];
     }
   } finally {
     underWay -= 1;
   }
 }
+
+/** Pieces after which the clock is asked again. Asking takes longer than many pieces, and a later piece may take longer. */
+const mostUnasked = 16;
+
+const piecesWithin = (time: number, each: number): number =>
+  Math.max(1, Math.min(mostUnasked, Math.floor(time / each)));
 
 const turn = () => new Promise(setImmediate);
 
