@@ -38,15 +38,19 @@ export function locationsOf(resource: Kept, record: RecordOf<Fields>, view: View
  */
 const occupantInFields = memo((record: RecordOf<Fields>, resource: Kept): Occupant => {
   const values: Readonly<Record<string, unknown>> = record;
-  const locations = Object.entries(resource.fields).flatMap(([name, field]) => {
-    const value = field.locate !== undefined && isKept(field) ? (values[name] ?? null) : null;
+  const locations = fieldsWithPlaces(resource.fields).flatMap(([name, field]) => {
+    const value = values[name] ?? null;
     return value === null ? [] : (field.locate?.(value) ?? []);
   });
   return { resource, record, locations };
 });
 
+const fieldsWithPlaces = memo((fields: Fields) =>
+  Object.entries(fields).filter(([, field]) => field.locate !== undefined && isKept(field)),
+);
+
 function namesPlaces(resource: Kept): boolean {
-  return resource.locate !== undefined || Object.values(resource.fields).some(({ locate }) => locate !== undefined);
+  return resource.locate !== undefined || fieldsWithPlaces(resource.fields).length > 0;
 }
 
 const keptByPath = memo(

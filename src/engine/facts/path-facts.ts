@@ -115,6 +115,8 @@ export class PathLooks {
   async #isMissing(path: string, { pools, datasets }: Storage): Promise<boolean> {
     // What an earlier look found missing must not decide: the path would be missing at every second look only.
     if (this.#stuck !== undefined || absenceOf({ path }, { pools, datasets }) !== undefined) return false;
+    // Most shares are of a whole dataset, and a start waits for this look.
+    if (mountsOf(datasets).has(path)) return false;
     if (!answering.has(pools.get(poolOf(path))?.health ?? '')) return false;
     const looking = this.#parts.files.kind(path).then(
       (kind) => kind === undefined,

@@ -72,6 +72,18 @@ test('one path is looked at by itself, and is no longer missing when something i
   assert.deepEqual(changes[1], ['/mnt/tank/b']);
 });
 
+test('a path at which a dataset is mounted is there, and is not asked for', async (t) => {
+  const { world, paths, asked, changes } = await looks(t);
+  const [name, dataset] = [...machine.storage.datasets][0] ?? [];
+  assert.ok(name !== undefined && dataset !== undefined);
+  const mounted = { ...dataset, name: 'tank/b', mountpoint: '/mnt/tank/b' };
+  world.storage = { ...machine.storage, datasets: new Map([...machine.storage.datasets, ['tank/b', mounted]]) };
+  world.named = ['/mnt/tank/b', '/mnt/tank/b/c'];
+  await paths.follow();
+  assert.deepEqual(asked, ['/mnt/tank/b/c']);
+  assert.deepEqual(changes, [['/mnt/tank/b/c']]);
+});
+
 test('a path on a pool that has lost its disks, or on what is not mounted, is not asked for', async (t) => {
   const { world, paths, asked } = await looks(t);
   world.named = ['/mnt/tank/b', '/mnt/locked/b', '/mnt/none/b'];
