@@ -4,7 +4,6 @@ import {
   isHidden,
   isInBin,
   type Pool,
-  type Snapshot,
   type Zfs,
   type ZfsEvent,
   type ZfsSubject,
@@ -12,6 +11,7 @@ import {
 import { isWithin } from '../../lib/path.ts';
 import { inSlices } from '../../lib/slices.ts';
 import { SharedLook } from './shared-look.ts';
+import type { SnapshotColumns } from './snapshot-columns.ts';
 import { columnsOf, type Listing, SnapshotIndex, type SnapshotPart } from './snapshot-index.ts';
 
 export interface Storage {
@@ -41,6 +41,9 @@ interface Mark {
 
 /** For more subjects than this, one look at everything is cheaper. */
 const mostSubjects = 200;
+
+/** Datasets whose snapshots are listed at once: a list and its text take ten times the memory of the columns made of it. */
+const mostListed = 200;
 
 /** What one look at recalled snapshots lists at most, unless a dataset has more: a second's work for slow disks. */
 const mostVerified = { datasets: 100, snapshots: 1000 } as const;
@@ -295,19 +298,20 @@ export class StorageLooks {
   async #listed(found: readonly Dataset[], made: ReadonlySet<string> | 'all'): Promise<Listing> {
     const datasets = found.filter(({ name }) => !isHidden(name));
     const stale = this.#snapshots.stale(datasets);
-    const listing = async (snapshots: Promise<readonly Snapshot[]> | readonly Snapshot[]) => ({
-      of: new Set(stale),
-      columns: await inSlices(columnsOf(await snapshots)),
-    });
-    if (made === 'all' && stale.length === datasets.length)
-      return await listing(stale.length === 0 ? [] : this.#zfs.snapshots());
     const without = new Set(
       made === 'all'
         ? []
         : datasets.filter((one) => one.isUntouched === true && made.has(one.name)).map((one) => one.name),
     );
     const asked = stale.filter((name) => !without.has(name));
-    return await listing(asked.length === 0 ? [] : this.#zfs.snapshots(asked));
+    const columns = new Map<string, SnapshotColumns>();
+    for (let from = 0; from < asked.length; from += mostListed) {
+      const isWhole = made === 'all' && asked.length === datasets.length && asked.length <= mostListed;
+      const some = isWhole ? undefined : asked.slice(from, from + mostListed);
+      const listed = await inSlices(columnsOf(await this.#zfs.snapshots(some)));
+      for (const [name, own] of listed) columns.set(name, own);
+    }
+    return { of: new Set(stale), columns };
   }
 
   /**
