@@ -7,7 +7,6 @@
  * example or more of each kind of step.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -28,6 +27,7 @@ import { taskOf } from '../../src/engine/plan/sequel.ts';
 import { isObject } from '../../src/lib/json.ts';
 import { appliance } from '../support/appliance.ts';
 import { isHarmless, type Sending, trials } from '../support/catalogue.ts';
+import { copyFolder } from '../support/copy.ts';
 import { type Furnished, furnished, furnishedOptions, stateOf } from '../support/furnished.ts';
 import { addressOf, managementRoot, operations, preparations } from '../support/management.ts';
 
@@ -113,7 +113,7 @@ async function cutEverywhere(world: Furnished, trial: Preparation, folder: strin
     // Between two calls only the store can change.
     const store = ['', '-wal'].map((part) => readFileSync(join(from, `holdfast.sqlite${part}`), 'base64')).join();
     const isNew = !at.startsWith('before ') || store !== earlier;
-    if (isNew) execFileSync('cp', ['-a', from, to]);
+    if (isNew) copyFolder(from, to);
     cuts.push({ at, folder: to, isNew });
     earlier = store;
   };

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { catalogue } from '../../src/areas/index.ts';
 import { type Engine, isKeptResource } from '../../src/engine/engine.ts';
 import type { Host } from '../../src/host/ports/index.ts';
@@ -12,6 +10,7 @@ import { subsystems } from '../../src/subsystems/index.ts';
 import type { Api } from './api.ts';
 import { type Appliance, type ApplianceOptions, appliance } from './appliance.ts';
 import { addressed, Maker, pathOf } from './catalogue.ts';
+import { copyFolder } from './copy.ts';
 import { exampleMachine, examples } from './examples.ts';
 import { type FaultyHost, withFaults } from './faults.ts';
 import { standingClock } from './hosts.ts';
@@ -43,7 +42,6 @@ interface Template {
   readonly numbers: readonly (readonly [string, number])[];
 }
 
-const execute = promisify(execFile);
 let template: Promise<Template> | undefined;
 
 /**
@@ -63,7 +61,7 @@ export async function furnished(): Promise<Furnished> {
   template ??= sharedTemplate();
   const { folder: original, numbers } = await template;
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
-  await execute('cp', ['-a', `${original}/.`, folder]);
+  copyFolder(original, folder);
   return watched((around) => appliance({ ...furnishedOptions, folder, around }), numbers);
 }
 
