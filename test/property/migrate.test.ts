@@ -9,6 +9,7 @@ import { cellName } from '../../src/areas/migrate/carry.ts';
 import { mappings } from '../../src/areas/migrate/mappings.ts';
 import { migrated } from '../../src/areas/migrate/migration.ts';
 import { secretColumns } from '../../src/areas/migrate/secrets.ts';
+import { anyCharacter } from '../support/arbitrary.ts';
 import {
   type OldRow,
   type OldTables,
@@ -71,7 +72,7 @@ const cell = fc.oneof(
     '\ttab',
     oldSecret(secretText),
   ),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
   fc.integer({ min: -5, max: 70_000 }),
 );
 
