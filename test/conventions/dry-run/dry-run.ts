@@ -26,7 +26,7 @@ import { isKeptResource } from '../../../src/engine/engine.ts';
 import type { StepDetails } from '../../../src/engine/plan/details.ts';
 import { isObject } from '../../../src/lib/json.ts';
 import { isHarmless, resourcesAt, type Sending, trials } from '../../support/catalogue.ts';
-import { type Furnished, furnished } from '../../support/furnished.ts';
+import { type Furnished, furnished, picturesOf } from '../../support/furnished.ts';
 import { addressOf, managementRoot, operations, preparations } from '../../support/management.ts';
 
 /** States it for every change at a path, such as `storage`. */
@@ -151,7 +151,7 @@ async function jobsOf({ engine }: Furnished): Promise<void> {
 
 /** What there is, as texts that can be compared. */
 async function pictureOf(world: Furnished): Promise<readonly string[]> {
-  return [JSON.stringify(await world.machineState()), JSON.stringify(world.keptState()), stored(world)];
+  return [...picturesOf(await world.machineState()), JSON.stringify(world.keptState()), stored(world)];
 }
 
 /** What the daemon notices by itself, such as a problem that began, is an event at any time. */
@@ -176,7 +176,7 @@ function stored({ appliance: { folder } }: Furnished): string {
 
 /** Shows the pieces that only one of the pictures has. */
 function assertSame(now: readonly string[], before: readonly string[]): void {
-  if (now.every((text, index) => text === before[index])) return;
+  if (now.length === before.length && now.every((text, index) => text === before[index])) return;
   const pieces = (picture: readonly string[]) => new Set(picture.flatMap((text) => text.split(/(?<=,)/)));
   const [had, has] = [pieces(before), pieces(now)];
   const gone = [...had].filter((piece) => !has.has(piece)).map((piece) => `- ${piece.slice(0, 300)}`);

@@ -15,7 +15,7 @@ import { test } from 'node:test';
 import { isInBin } from '../../../src/host/ports/zfs.ts';
 import { isHarmless, type Maker, resourcesAt, type Sending, type Trial, trials } from '../../support/catalogue.ts';
 import { takesHardware } from '../../support/examples.ts';
-import { type Furnished, furnished } from '../../support/furnished.ts';
+import { type Furnished, furnished, picturesOf } from '../../support/furnished.ts';
 
 /** Calls whose effect cannot be taken back once it is there. */
 const irrevocable =
@@ -156,7 +156,7 @@ type Picture = readonly string[];
 
 /** Of the machine, and of what is kept. */
 async function beneath(world: Furnished): Promise<Picture> {
-  return [JSON.stringify(await world.machineState()), JSON.stringify(world.keptState())];
+  return [...picturesOf(await world.machineState()), JSON.stringify(world.keptState())];
 }
 
 /**
