@@ -19,6 +19,7 @@ export function cronTableCommand(
 
 /** A schedule field for a cron table: without blanks, and with `5/10`, which cron rejects, written as `5-59/10`. */
 export function cronTableField(value: string, last: number): string {
+  if (!/[\s/]/.test(value)) return value;
   return value
     .replaceAll(/\s/g, '')
     .split(',')
