@@ -108,13 +108,13 @@ function kindsOf(keySlots: string): string {
 async function cutEverywhere(world: Furnished, trial: Preparation, folder: string) {
   const prepared = await trial.prepare();
   const cuts: Cut[] = [];
-  let earlier = '';
+  let earlier: readonly Buffer[] = [];
   const copy = (at: string) => {
     const to = `${folder}-${cuts.length}`;
     const from = world.appliance.folder;
     // Between two calls only the store can change.
-    const store = ['', '-wal'].map((part) => readFileSync(join(from, `holdfast.sqlite${part}`), 'base64')).join();
-    const isNew = !at.startsWith('before ') || store !== earlier;
+    const store = ['', '-wal'].map((part) => readFileSync(join(from, `holdfast.sqlite${part}`)));
+    const isNew = !at.startsWith('before ') || store.some((part, index) => earlier[index]?.equals(part) !== true);
     if (isNew) copyFolder(from, to);
     cuts.push({ at, folder: to, isNew });
     earlier = store;
