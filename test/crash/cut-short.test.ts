@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { Api } from '../support/api.ts';
 import { appliance } from '../support/appliance.ts';
-import { fallingDaemon } from '../support/programs.ts';
+import { fallingDaemon, quickStart } from '../support/programs.ts';
 import { startDaemon, stateFolder } from './daemon.ts';
 
 /** A request that changes pools or datasets. */
@@ -96,7 +96,7 @@ describe('a daemon that is killed in the middle of a request leaves what was bef
     n: number,
     when: 'before' | 'after',
   ): Promise<boolean> {
-    const child = spawn(process.execPath, [fallingDaemon, state, String(n), when], {
+    const child = spawn(process.execPath, [...quickStart, fallingDaemon, state, String(n), when], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const ended = once(child, 'close');

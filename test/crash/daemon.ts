@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isObject } from '../../src/lib/json.ts';
 import { Api } from '../support/api.ts';
-import { holdfast } from '../support/programs.ts';
+import { holdfast, quickStart } from '../support/programs.ts';
 
 export const daemonPassword = 'a test password';
 
@@ -97,6 +97,7 @@ function launch(
   const [program = '', ...words] = [
     ...within,
     process.execPath,
+    ...quickStart,
     holdfast,
     '--listen',
     '127.0.0.1:0',

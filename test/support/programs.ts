@@ -8,3 +8,9 @@ function program(source: string, name: string): string {
 
 export const holdfast = program('src/main.ts', 'holdfast');
 export const fallingDaemon = program('test/crash/falling-daemon.ts', 'falling-daemon');
+
+/**
+ * Options of Node for daemons that tests start by the hundred: a start takes a tenth less processor time when V8 does not
+ * collect a small young generation again and again.
+ */
+export const quickStart: readonly string[] = ['--min-semi-space-size=8'];
