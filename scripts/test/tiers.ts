@@ -98,6 +98,9 @@ const nodeTest = ['node', '--test-reporter=./scripts/test/reporter.ts', '--test-
 /** The program that runs test files without following every promise of them. */
 const batchProgram = 'scripts/test/batch.ts';
 
+/** Test files that wait for timers of daemons nearly all the time: they begin at once, beside what keeps the cores busy. */
+const idle = /^test\/(crash\/(channels|webhooks|full-disk)|host\/linux\/replication)\./;
+
 /** The jobs that a test file needs, by its tier. */
 const needsOf: Readonly<Record<TierName, readonly string[]>> = {
   check: [],
@@ -224,6 +227,7 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
 
 function loadOf(tier: TierName, file: string): number {
   if (measuring.test(file)) return wholeMachine;
+  if (idle.test(file)) return 0;
   return browsed.test(file) ? loads.browser + loads.machine : loads[tier];
 }
 
