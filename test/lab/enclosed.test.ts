@@ -8,25 +8,25 @@ import { built } from '../support/lab/place.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
-test('a test runs in a checkout below /tmp, with the machine also below /tmp', async () => {
+test('a test runs in a checkout below /tmp, with the machine and Node also below /tmp', async () => {
   // This file itself runs enclosed, so it has its own /tmp and these mounts end with it.
-  const [checkout, lab] = ['/tmp/builds/holdfast', '/tmp/builds/lab'];
+  const [checkout, lab, node] = ['/tmp/builds/holdfast', '/tmp/builds/lab', '/tmp/builds/node'];
   for (const [from, to] of [
     [project, checkout],
     [dirname(built), lab],
+    [dirname(dirname(process.execPath)), node],
   ] as const) {
     await mkdir(to, { recursive: true });
     await run('mount', '--bind', from, to);
   }
-  // The Node that bin/node-path installed is in the checkout.
-  const path = (process.env['PATH'] ?? '').replaceAll(project, `${checkout}/`);
+  const path = `${node}/bin:${process.env['PATH'] ?? ''}`;
   const outcome = await runClient(
     [
       'env',
       `LAB=${lab}`,
       `PATH=${path}`,
       `${checkout}/lab/enclosed`,
-      'node',
+      `${node}/bin/node`,
       '--test-reporter=tap',
       '--test-name-pattern=kernel ZFS',
       `${checkout}/test/lab/machine.test.ts`,
