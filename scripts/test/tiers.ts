@@ -126,6 +126,9 @@ const startPrograms =
 /** Test files that run in a process of their own: they start processes, change their own, or keep both cores busy. */
 const alone = /^test\/(cli|crash|fuzz|scripts|host\/linux\/(runner|replication|tree))\b/;
 
+/** So do those that measure how long something computes: the collection of a batch's heap would count too. */
+const timed = /^test\/(property\/hostile-database|store\/backup-file)\./;
+
 /**
  * Recorded seconds of a file that runs in a batch, and of all files of one. A process takes a second of processor time to
  * load the sources and to compile what it calls often, and files of a batch share that. But the last batches of a run end
@@ -209,7 +212,8 @@ export function jobsOf(selection: Selection, scratch: string): readonly Job[] {
     };
   });
   const isWhole = selection.tiers.includes('code');
-  const small = (job: Job) => isWhole && job.tier === 'code' && job.seconds <= batched.file && !alone.test(job.name);
+  const isAlone = ({ name }: Job) => alone.test(name) || timed.test(name);
+  const small = (job: Job) => isWhole && job.tier === 'code' && job.seconds <= batched.file && !isAlone(job);
   const plain =
     (tier: string) =>
     (preparation: Preparation): Job => ({ ...preparation, tier, environment: {}, load: 1, isTest: false });
