@@ -18,31 +18,35 @@ export async function inSlices<T>(
 ): Promise<T> {
   underWay += 1;
   try {
-    let begun = performance.now();
-    for (let [done, until] = [0, 1]; ; ) {
+    let [begun, done, until] = [performance.now(), 0, 1];
+    for (;;) {
       const piece = work.next();
       if (piece.done === true) return piece.value;
       done += 1;
       if (done < until) continue;
-      const [passed, limit] = [performance.now() - begun, most / underWay];
-      if (passed < limit) {
-        until = done + piecesWithin((limit - passed) / 4, passed / done);
-        continue;
+      const passed = performance.now() - begun;
+      const left = most / underWay - passed;
+      if (left > 0) {
+        until = done + piecesBeforeAsking(left, passed / done);
+      } else {
+        await pause();
+        [begun, done, until] = [performance.now(), 0, 1];
       }
-      await pause();
-      begun = performance.now();
-      [done, until] = [0, 1];
     }
   } finally {
     underWay -= 1;
   }
 }
 
-/** Pieces after which the clock is asked again. Asking takes longer than many pieces, and a later piece may take longer. */
+/** Pieces after which the clock is asked again at the latest. */
 const mostUnasked = 16;
 
-const piecesWithin = (time: number, each: number): number =>
-  Math.max(1, Math.min(mostUnasked, Math.floor(time / each)));
+/**
+ * The pieces until the clock is asked again: those of a quarter of the time that is left, because later ones may take longer.
+ * Asking takes longer than many pieces.
+ */
+const piecesBeforeAsking = (left: number, each: number): number =>
+  Math.max(1, Math.min(mostUnasked, Math.floor(left / 4 / each)));
 
 const turn = () => new Promise(setImmediate);
 
