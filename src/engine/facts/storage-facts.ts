@@ -304,9 +304,9 @@ export class StorageLooks {
         : datasets.filter((one) => one.isUntouched === true && made.has(one.name)).map((one) => one.name),
     );
     const asked = stale.filter((name) => !without.has(name));
+    const isWhole = made === 'all' && asked.length === datasets.length && asked.length <= mostListed;
     const columns = new Map<string, SnapshotColumns>();
     for (let from = 0; from < asked.length; from += mostListed) {
-      const isWhole = made === 'all' && asked.length === datasets.length && asked.length <= mostListed;
       const some = isWhole ? undefined : asked.slice(from, from + mostListed);
       const listed = await inSlices(columnsOf(await this.#zfs.snapshots(some)));
       for (const [name, own] of listed) columns.set(name, own);
