@@ -14,7 +14,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { backupsFolder, revisionOfBackup } from '../engine/configuration/backup-names.ts';
+import { backupsFolder, fileOfBackup, revisionOfBackup } from '../engine/configuration/backup-names.ts';
 import type { Kept } from '../engine/configuration/tables.ts';
 import { volumesFolder } from '../engine/declare/formats.ts';
 import type { Configuration } from '../engine/declare/resource.ts';
@@ -164,7 +164,7 @@ export class PoolBackups {
     if (note === undefined || note.of !== of || note.withKey !== withKey) return false;
     const there = await this.#parts.files.beginning(inBackups(folder, '')).catch((): readonly string[] => []);
     return (
-      there.includes(inBackups(folder, backupName(revision))) &&
+      there.includes(inBackups(folder, fileOfBackup(revision))) &&
       there.includes(inBackups(folder, recoveryKeyName)) === withKey
     );
   }
@@ -207,7 +207,7 @@ export class PoolBackups {
     const { files } = this.#parts;
     const at = (name: string) => inBackups(folder, name);
     const options = { within: folder, uid: 0, gid: 0 };
-    await files.writePrivate(at(backupName(revision)), content, options);
+    await files.writePrivate(at(fileOfBackup(revision)), content, options);
     await files.writePrivate(at(recoveryKeyName), key === undefined ? undefined : `${key}\n`, options);
     const kept = (await files.beginning(at('configuration-'))).flatMap((path) => {
       const number = revisionOfBackup(path);
@@ -232,8 +232,6 @@ export class PoolBackups {
 }
 
 const inBackups = (folder: string, name: string): string => `${folder}/${backupsFolder}/${name}`;
-
-const backupName = (revision: number): string => `configuration-${String(revision).padStart(8, '0')}.json`;
 
 const notesFile = (state: string): string => join(state, 'pool-backups.json');
 
