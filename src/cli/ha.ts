@@ -24,11 +24,11 @@ import { isObject } from '../lib/json.ts';
 import { sentenceList } from '../lib/text.ts';
 import { auditFolder } from '../store/audit-log.ts';
 import { historyFile } from '../store/history-file.ts';
-import { databaseFile, keyFile, makeFolder, markFile, replaceDurably } from '../store/marks.ts';
+import { databaseFile, keyFile, makeFolder, markFile, readJson, replaceDurably } from '../store/marks.ts';
 import { giveToNode } from '../store/node-records.ts';
 import { mustBeUnused, StoreError } from '../store/open.ts';
 import { recoveryKeyName } from '../store/pool-backups.ts';
-import { expectVoteHost, nodeFolder, pairFile, pairKeyFile, pairOf, parsed, stateOnPool } from './pair-files.ts';
+import { expectVoteHost, nodeFolder, pairFile, pairKeyFile, pairOf, stateOnPool } from './pair-files.ts';
 import { fetchJoinFile } from './pair-join.ts';
 import { openHost } from './serve.ts';
 import { type Settings, SettingsError } from './settings.ts';
@@ -107,7 +107,7 @@ export async function joinPair(settings: Settings, from: Invitation, discards: b
     // The request uses the token up.
     await expectCluster(host);
     const value =
-      'file' in from ? parsed(from.file) : await fetchJoinFile(await from.token(), await nameOfMachine(host));
+      'file' in from ? readJson(from.file) : await fetchJoinFile(await from.token(), await nameOfMachine(host));
     const pair = readPair(value);
     const key = Buffer.from(isObject(value) ? String(value['key']) : '', 'base64');
     if (pair === undefined || key.length !== 32)

@@ -1,10 +1,11 @@
 /** What a machine of a pair keeps for itself, beside the configuration on the pool. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isVoteHost, type OwnPair, readOwnPair } from '../engine/pair/pair.ts';
 import { stateDataset } from '../host/ports/zfs.ts';
 import { isLinkLocal, parseIp } from '../lib/ip.ts';
 import { quote } from '../lib/text.ts';
+import { readJson } from '../store/marks.ts';
 import { StoreError } from '../store/open.ts';
 import { type Settings, SettingsError } from './settings.ts';
 
@@ -16,7 +17,7 @@ export const pairKeyFile = (state: string): string => join(nodeFolder(state), 's
 export const servedFile = (state: string): string => join(nodeFolder(state), 'served.json');
 
 export function servedHere(state: string): readonly string[] {
-  const names = parsed(servedFile(state));
+  const names = readJson(servedFile(state));
   return Array.isArray(names) ? names.filter((name): name is string => typeof name === 'string') : [];
 }
 
@@ -28,20 +29,12 @@ export const releaseFile = (state: string): string => join(state, 'release.json'
 export function pairOf(state: string): OwnPair | undefined {
   const file = pairFile(state);
   if (!existsSync(file)) return undefined;
-  const pair = readOwnPair(parsed(file));
+  const pair = readOwnPair(readJson(file));
   if (pair === undefined)
     throw new StoreError(
       `${file} is damaged: it does not describe a pair of machines. Restore it, or join the pair again.`,
     );
   return pair;
-}
-
-export function parsed(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 /** The root folder of the machine's files. */

@@ -13,11 +13,11 @@ import { PairWatch } from '../engine/pair/watch.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { objectIn } from '../lib/json.ts';
 import { messageOf } from '../lib/text.ts';
-import { removeFile, replaceDurably } from '../store/marks.ts';
+import { readJson, removeFile, replaceDurably } from '../store/marks.ts';
 import { Seal } from '../store/seal.ts';
 import { listenLocally, pairSocket } from './local-socket.ts';
 import { leaveLostPool } from './lost-pool.ts';
-import { pairKeyFile, parsed, releaseFile, servedFile, servedHere, stateOnPool, switchFile } from './pair-files.ts';
+import { pairKeyFile, releaseFile, servedFile, servedHere, stateOnPool, switchFile } from './pair-files.ts';
 import { notifySystemd } from './sd-notify.ts';
 import { type Daemon, failStart, openHost, type Serving, serveAppliance } from './serve.ts';
 import { openStandby, type Standby } from './standby.ts';
@@ -157,7 +157,7 @@ class MachineOfPair {
     );
     await this.#serve({ takesPool: true });
     const state = stateOnPool(settings, pool);
-    const release = readRelease(parsed(releaseFile(state)));
+    const release = readRelease(readJson(releaseFile(state)));
     const last = switchOf(release, self, { asked, imported, served: now() });
     // It is no reason to fail that the last switch is not known.
     try {

@@ -15,6 +15,7 @@ import { type Host, HostError } from '../host/ports/index.ts';
 import { backlog } from '../host/ports/web.ts';
 import { readConsole } from '../http/console.ts';
 import { lines, messageOf } from '../lib/text.ts';
+import { readJson } from '../store/marks.ts';
 import { StoreError, type StoreOptions } from '../store/open.ts';
 import { Store } from '../store/store.ts';
 import { programs } from '../subsystems/index.ts';
@@ -22,7 +23,7 @@ import type { DaemonLog } from './daemon-log.ts';
 import { serveThroughErrors } from './last-handler.ts';
 import { listenLocally, localSocket } from './local-socket.ts';
 import { noticesFolder, takeNotices } from './notices.ts';
-import { pairKeyFile, parsed, switchFile } from './pair-files.ts';
+import { pairKeyFile, switchFile } from './pair-files.ts';
 import { notifySystemd, type StartNotifier } from './sd-notify.ts';
 import { readSettings, type Settings, SettingsError } from './settings.ts';
 import type { takeSignals } from './signals.ts';
@@ -92,7 +93,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
       pair,
       takesPool: place.takesPool === true,
       ...(pair && { pairKey: readFileSync(pairKeyFile(settings.state)) }),
-      lastSwitch: () => readSwitch(parsed(switchFile(state))),
+      lastSwitch: () => readSwitch(readJson(switchFile(state))),
     });
   } catch (error) {
     return failStart(error, output);
