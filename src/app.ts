@@ -99,7 +99,7 @@ export interface AppParts {
   readonly names?: readonly string[];
   readonly limits?: Partial<Limits>;
   /** The files of the console; none by default. */
-  readonly console?: ConsoleFiles;
+  readonly console?: () => ConsoleFiles;
   /** Whether mail of a virtual host goes to the mail server; otherwise it is kept in memory. */
   readonly sendsMail?: boolean;
   /** Whether a virtual host posts events to webhooks; otherwise the posts are kept in memory. */

@@ -13,7 +13,7 @@ import { readSwitch } from '../engine/pair/last-switch.ts';
 import type { OwnPair } from '../engine/pair/pair.ts';
 import { type Host, HostError } from '../host/ports/index.ts';
 import { backlog } from '../host/ports/web.ts';
-import { readConsole } from '../http/console.ts';
+import { consoleIn } from '../http/console.ts';
 import { lines, messageOf } from '../lib/text.ts';
 import { readJson } from '../store/marks.ts';
 import { StoreError, type StoreOptions } from '../store/open.ts';
@@ -61,6 +61,8 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
   const { settings, version, output, signals, now, notifier } = daemon;
   const { state, pair } = place;
   const { log } = output;
+  // Beside the bundled daemon; a daemon that runs from its sources has no console.
+  const console = consoleIn(fileURLToPath(new URL('./console', import.meta.url)));
   let app: App;
   try {
     const store = Store.open(state, {
@@ -78,8 +80,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
       rootPassword: settings.rootPassword,
       listen: settings.listen,
       names: settings.names,
-      // Beside the bundled daemon; a daemon that runs from its sources has no console.
-      console: readConsole(fileURLToPath(new URL('./console', import.meta.url))),
+      console,
       sendsMail: settings.sendMail,
       sendsWebhooks: settings.sendWebhooks,
       unverifiedMail: settings.unverifiedMail,
@@ -151,6 +152,8 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
   logHttps(app, log);
   // Dependent units require what the daemon has configured.
   await notifier.ready();
+  // Not before the first answer: there are almost two hundred.
+  console();
   return { close };
 }
 

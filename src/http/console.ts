@@ -18,9 +18,10 @@ export interface ConsoleFile {
 /** By the path in an address: `/` is the page, everything else is below `/console/`. */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
-export const noConsole: ConsoleFiles = new Map();
+export const noConsole = (): ConsoleFiles => new Map();
 
 const page = 'index.html';
+const folderPath = '/console/';
 const types: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   html: 'text/html; charset=utf-8',
@@ -28,8 +29,19 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The files that scripts/console.ts has written into a folder; none if there is no such folder. */
-export function readConsole(folder: string): ConsoleFiles {
+/**
+ * The files that scripts/console.ts has written into a folder; none if there is no such folder. They are read at the first
+ * call, all at once: an upgrade replaces them, and a page fits only the scripts that it was built with.
+ */
+export function consoleIn(folder: string): () => ConsoleFiles {
+  let files: ConsoleFiles | undefined;
+  return () => {
+    files ??= readConsole(folder);
+    return files;
+  };
+}
+
+function readConsole(folder: string): ConsoleFiles {
   const names = readNames(folder);
   const read = (name: string) => readFileSync(`${folder}/${name}`);
   return new Map(
@@ -52,7 +64,7 @@ function readNames(folder: string): readonly string[] {
 
 const extensionOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
 
-export const pathOf = (name: string): string => (name === page ? '/' : `/console/${name}`);
+export const pathOf = (name: string): string => (name === page ? '/' : `${folderPath}${name}`);
 
 export function consoleFile(name: string, content: Pick<ConsoleFile, 'plain' | 'gzip' | 'brotli'>): ConsoleFile {
   return Object.freeze({
@@ -67,8 +79,9 @@ export function consoleFile(name: string, content: Pick<ConsoleFile, 'plain' | '
  * The file that a request asks for. The page and its scripts are the same for everybody and have no data, so that they need
  * no credential: a browser gets them before the sign-in.
  */
-export function consoleFileOf(files: ConsoleFiles, { method, path }: Exchange): ConsoleFile | undefined {
-  return method === 'GET' || method === 'HEAD' ? files.get(path) : undefined;
+export function consoleFileOf(files: () => ConsoleFiles, { method, path }: Exchange): ConsoleFile | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  return path === '/' || path.startsWith(folderPath) ? files().get(path) : undefined;
 }
 
 export function consoleAnswer(file: ConsoleFile, request: IncomingHttpHeaders): Sent {

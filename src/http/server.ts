@@ -79,7 +79,7 @@ export interface ServerParts {
   readonly names: Names;
   /** The answer to an authority that validates a name of this machine; undefined for every other path. */
   readonly challengeAnswer: (path: string) => string | undefined;
-  readonly console: ConsoleFiles;
+  readonly console: () => ConsoleFiles;
   /** The metrics as text, in pieces. */
   readonly metrics: (format: Exposition) => Iterable<string>;
   /** Called when a request begins. */
@@ -750,7 +750,7 @@ function listening(server: Server, at: { readonly host: string; readonly port: n
   });
 }
 
-const decompress = promisify<Buffer, Buffer>(gunzip);
+const decompress = (compressed: Buffer) => promisify<Buffer, Buffer>(gunzip)(compressed);
 
 /** The same address has many spellings. One that cannot be decoded stays as it is, and names nothing. */
 function decodedPath(path: string): string {

@@ -74,7 +74,7 @@ test('the same sources give the same names', async () => {
 });
 
 test('an appliance without the files answers as before', async () => {
-  assert.equal(noConsole.size, 0);
+  assert.equal(noConsole().size, 0);
   await using box = await appliance();
   assert.equal((await open(box.api.url, '/')).status, 401);
   assert.equal((await box.api.get('/')).status, 404);

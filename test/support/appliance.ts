@@ -100,6 +100,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
   });
   await options.before?.(virtual);
   const host = options.around?.(virtual) ?? virtual;
+  const { console: files } = options;
   const store = Store.open(folder, options.pair && { node: options.pair.self });
   const app = await buildApp({
     host,
@@ -111,7 +112,7 @@ export async function appliance(options: ApplianceOptions = {}): Promise<Applian
     rootPassword,
     knownSnapshotsIn: folder,
     ...(options.keepsHistory === true && { history: { folder, samples: false } }),
-    ...(options.console && { console: options.console }),
+    ...(files && { console: () => files }),
     ...(options.listen && { listen: options.listen }),
     ...(options.names && { names: options.names }),
     ...(options.sendsMail === true && { sendsMail: true }),
