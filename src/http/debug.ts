@@ -76,7 +76,7 @@ export async function debugArchive(engine: Engine, context: RequestContext, now:
 }
 
 /** In a thread of its own: a long journal takes more than 100 ms. */
-const compressed = promisify<Buffer, Buffer>(gzip);
+const compressed = (archive: Buffer) => promisify<Buffer, Buffer>(gzip)(archive);
 
 /** A change of a revision without raw lines. Revisions mask secrets only, and have lines that were replaced since. */
 function withoutRaw(change: unknown, rawNames: ReadonlySet<string>): unknown {

@@ -8,7 +8,8 @@ export interface ServedText {
   readonly etag: string;
 }
 
-const compress = promisify<string, Buffer>(gzip);
+/** A start does not need node:zlib, which is loaded when it is used. */
+const compress = (text: string) => promisify<string, Buffer>(gzip)(text);
 
 export async function servedText(text: string): Promise<ServedText> {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;

@@ -296,7 +296,7 @@ function zoneProblem(zone: string): string | undefined {
 /** Host and port of a log server, or undefined when the text is invalid. */
 export function syslogTarget(text: string): { readonly host: string; readonly port: number } | undefined {
   const match = /^(?:\[([0-9A-Fa-f:]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text);
-  const host = match?.[1] ?? match?.[2] ?? (isIPv6(text) ? text : undefined);
+  const host = match?.[1] ?? match?.[2] ?? (text.includes(':') && isIPv6(text) ? text : undefined);
   const number = match?.[3] === undefined ? 514 : Number(match[3]);
   return host === undefined || number > 65_535 ? undefined : { host, port: number };
 }
