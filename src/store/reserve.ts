@@ -103,15 +103,18 @@ export class Reserve {
     return writable(dirname(this.#file)).free >= Math.max(0, this.size - this.#existing) + 2 * leastFree;
   }
 
+  get isMade(): boolean {
+    return this.#existing >= this.size;
+  }
+
   /** Creates the file in full size. Writes at least one byte, so that a disk that is not writable is detected. */
   make(): void {
-    const existing = this.#existing;
-    if (existing >= this.size) {
+    if (this.isMade) {
       probe(`${this.#file}.probe`);
       return;
     }
     try {
-      append(this.#file, this.size - existing);
+      append(this.#file, this.size - this.#existing);
     } catch (error) {
       this.release();
       throw error;
