@@ -45,12 +45,14 @@ const lateLoading: Plugin = {
   name: 'late loading',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: oneOf(Object.values(late).flat()) }, ({ path, kind, importer }) =>
-      kind === 'import-statement' && importer.startsWith(`${root}src/`) ? { path, namespace: 'late' } : undefined,
+      kind === 'import-statement' && importer.startsWith(`${root}src/`)
+        ? { path, suffix: `?${importer.slice(root.length)}`, namespace: 'late' }
+        : undefined,
     );
-    onLoad({ filter: /.*/, namespace: 'late' }, async ({ path }) => {
+    onLoad({ filter: /.*/, namespace: 'late' }, async ({ path, suffix }) => {
       const group = Object.keys(late).find((name) => late[name]?.includes(path));
       const load = `require('./late-${group}.cjs')`;
-      return { contents: moduleWith(await importedNames(path), load, '__esModule: true, ') };
+      return { contents: moduleWith(await importedIn(`${root}${suffix.slice(1)}`, path), load, '__esModule: true, ') };
     });
   },
 };
@@ -83,9 +85,11 @@ const lateBuiltins: readonly string[] = [
   'node:dns/promises',
   'node:http',
   'node:https',
+  'node:perf_hooks',
   'node:stream/consumers',
   'node:tls',
   'node:util',
+  'node:v8',
   'node:worker_threads',
   'node:zlib',
 ];
@@ -95,11 +99,38 @@ const lateLoadingOfNode: Plugin = {
   name: 'late loading of Node',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: oneOf(lateBuiltins) }, ({ path, kind, importer }) =>
-      kind === 'import-statement' && importer.startsWith(`${root}src/`) ? { path, namespace: 'builtin' } : undefined,
+      kind === 'import-statement' && importer.startsWith(`${root}src/`)
+        ? { path, suffix: `?${importer.slice(root.length)}`, namespace: 'builtin' }
+        : undefined,
     );
-    onLoad({ filter: /.*/, namespace: 'builtin' }, async ({ path }) => ({
-      contents: moduleWith(await importedNames(path), `process.getBuiltinModule(${JSON.stringify(path)})`),
+    onLoad({ filter: /.*/, namespace: 'builtin' }, async ({ path, suffix }) => ({
+      contents: moduleWith(
+        await importedIn(`${root}${suffix.slice(1)}`, path),
+        `process.getBuiltinModule(${JSON.stringify(path)})`,
+      ),
     }));
+  },
+};
+
+/**
+ * What packages load and the daemon does not use. pino's transports are threads, and for them it asks for the files of its
+ * callers, for which V8 looks for the ends of all lines of the program. node:assert also loads the colors of a terminal.
+ */
+const withoutUnused: Plugin = {
+  name: 'without unused',
+  setup({ onResolve, onLoad }) {
+    const replaced: Readonly<Record<string, string>> = {
+      './caller': 'module.exports = () => [];',
+      './transport': "module.exports = () => { throw new Error('the bundle has no transports of pino'); };",
+      './lib/caller': 'module.exports = () => [];',
+      './lib/transport': "module.exports = () => { throw new Error('the bundle has no transports of pino'); };",
+      assert: "module.exports = (...given) => process.getBuiltinModule('node:assert')(...given);",
+      worker_threads: 'module.exports = { isMainThread: true };',
+    };
+    onResolve({ filter: oneOf(Object.keys(replaced)) }, ({ path, importer }) =>
+      /\/node_modules\/(?:pino|sonic-boom)\//.test(importer) ? { path, namespace: 'unused' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'unused' }, ({ path }) => ({ contents: replaced[path] ?? '' }));
   },
 };
 
@@ -126,36 +157,32 @@ function moduleWith(names: ReadonlySet<string>, load: string, more = ''): string
   return `let loaded; module.exports = { ${more}${getters.join(', ')} };`;
 }
 
-/**
- * The names that the sources import from a module that is loaded late. Each file that imports it gets a copy of these
- * properties: all of node:crypto in fifty files would take longer than what late loading saves.
- */
+/** The names that all sources import from a module that is loaded late. */
 async function importedNames(module: string): Promise<ReadonlySet<string>> {
-  imports ??= readImports(new Set([...Object.values(late).flat(), ...lateBuiltins]));
-  return (await imports).get(module) ?? new Set();
+  const names = new Set<string>();
+  for await (const file of glob('src/**/*.ts', { cwd: root }))
+    for (const name of await importedIn(`${root}${file}`, module)) names.add(name);
+  return names;
 }
 
-let imports: Promise<ReadonlyMap<string, ReadonlySet<string>>> | undefined;
-
-/** Reads the sources for the names that they import from these modules. */
-async function readImports(modules: ReadonlySet<string>): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const found = new Map<string, Set<string>>();
-  for await (const file of glob('src/**/*.ts', { cwd: root })) {
-    const text = await readFile(`${root}${file}`, 'utf8');
-    for (const [, clause = '', module = ''] of text.matchAll(/^import (?!type )([^;]*?) from '([^']+)';/gm)) {
-      if (!modules.has(module)) continue;
-      const [, list] = /^\{([^}]*)\}$/.exec(clause) ?? [];
-      // As esbuild treats modules of this kind, their default would be an object with the properties.
-      if (list === undefined) throw new Error(`${file}: expected an import of names from '${module}', got ${clause}`);
-      const names = found.get(module) ?? new Set();
-      found.set(module, names);
-      for (const part of list.split(',')) {
-        const [name = ''] = part.trim().split(' as ');
-        if (name !== '' && !name.startsWith('type ')) names.add(name);
-      }
+/**
+ * The names that a file imports from a module that is loaded late. Each file gets its own properties, and only these: a
+ * copy of all of node:crypto in fifty files would take longer than what late loading saves.
+ */
+async function importedIn(file: string, module: string): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  const text = await readFile(file, 'utf8');
+  for (const [, clause = '', from = ''] of text.matchAll(/^import (?!type )([^;]*?) from '([^']+)';/gm)) {
+    if (from !== module) continue;
+    const [, list] = /^\{([^}]*)\}$/.exec(clause) ?? [];
+    // As esbuild treats modules of this kind, their default would be an object with the properties.
+    if (list === undefined) throw new Error(`${file}: expected an import of names from '${module}', got ${clause}`);
+    for (const part of list.split(',')) {
+      const [name = ''] = part.trim().split(' as ');
+      if (name !== '' && !name.startsWith('type ')) names.add(name);
     }
   }
-  return found;
+  return names;
 }
 
 /**
@@ -191,7 +218,7 @@ export async function bundle(folder: string, more: Readonly<Record<string, strin
     legalComments: 'none',
     // The package finds its native part next to its own files.
     external: ['better-sqlite3', './late-*.cjs'],
-    plugins: [daemonApart, lateLoading, lateLoadingOfNode],
+    plugins: [daemonApart, lateLoading, lateLoadingOfNode, withoutUnused],
     banner: { js: withRequire },
     logLevel: 'warning',
   };
