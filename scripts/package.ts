@@ -102,7 +102,7 @@ const version =
   typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0';
 
 await rm(tree, { recursive: true, force: true });
-await bundle('dist/package/usr/lib/holdfast/dist');
+await bundle('dist/package/usr/lib/holdfast/dist', { packages: '../node_modules' });
 await copyFile(`${root}/package.json`, `${home}/package.json`);
 await mkdir(`${home}/bin`, { recursive: true });
 // The root folder of FTP accounts that may see nothing.

@@ -1,3 +1,4 @@
+import { loadDaemon } from './cli/load-daemon.ts';
 import { isSupportedNode } from './cli/node-version.ts';
 import { version } from './cli/version.ts';
 
@@ -7,7 +8,7 @@ if (!isSupportedNode(process.versions.node)) {
   process.stderr.write(`Holdfast requires Node 22.18 or later, got ${node}. bin/start installs its own.\n`);
   process.exit(2);
 }
-// Each command loads only what it uses: the server is many times as large as all others together.
+// Each command loads only what it uses.
 const [word = 'serve'] = process.argv.slice(2);
 const ofServer = ['notify', 'recover', 'password', 'audit', 'release', 'plugin', 'ha'];
 if (word === '--version' || word === '-V') {
@@ -16,7 +17,7 @@ if (word === '--version' || word === '-V') {
   process.stdout.write(`${version()}\n`);
 } else if (word === 'serve') {
   // The other commands of the server would double the files that are read.
-  await (await import('./cli/daemon.ts')).start(process.argv, version());
+  await (await loadDaemon()).start(process.argv, version());
 } else if (word.startsWith('-') || ofServer.includes(word))
-  await (await import('./cli/run.ts')).run(process.argv, version());
+  await (await import('./cli/run.ts')).run(process.argv, version(), loadDaemon);
 else await (await import('./cli/client/start.ts')).start(process.argv.slice(2), version);

@@ -4,4 +4,4 @@
  */
 import { bundle } from '../bundle.ts';
 
-await bundle('dist/test', { 'falling-daemon': 'test/crash/falling-daemon.ts' });
+await bundle('dist/test', { more: { 'falling-daemon': 'test/crash/falling-daemon.ts' } });

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { loadDaemon } from './load-daemon.ts';
 import { localSocket } from './local-socket.ts';
 import { fromSmartd, fromUpsmon, noticesFolder, tell } from './notices.ts';
 import type { Installing, Server } from './plugin.ts';
@@ -8,9 +9,9 @@ import { type Options, readSettings } from './settings.ts';
 import { settingsOf } from './settings-of.ts';
 
 /** Parses the command line and runs the command. Exits with 2 if the command line is invalid. */
-export async function run(argv: readonly string[], version: string): Promise<void> {
+export async function run(argv: readonly string[], version: string, load: typeof loadDaemon): Promise<void> {
   const program = newProgram(version);
-  const served = addServe(program, async (settings) => (await import('./daemon.ts')).serve(settings, version));
+  const served = addServe(program, async (settings) => (await load()).serve(settings, version));
   // Includes the help of serve, the default command.
   program.addHelpText('after', () => `\n${served.helpInformation()}${helpOfServe}`);
   const folder = ['--to <folder>', 'folder of the notification socket of the daemon', noticesFolder] as const;

@@ -21,10 +21,10 @@ function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> 
   return found;
 }
 
-test('the entry of the program loads three files and no package', () => {
+test('the entry of the program loads four files and no package', () => {
   assert.deepEqual(
     [...loadedBy('src/main.ts')].filter((path) => !path.startsWith('node:')),
-    ['src/main.ts', 'src/cli/node-version.ts', 'src/cli/version.ts'],
+    ['src/main.ts', 'src/cli/load-daemon.ts', 'src/cli/node-version.ts', 'src/cli/version.ts'],
   );
 });
 
