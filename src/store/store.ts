@@ -17,13 +17,14 @@ import type {
 import { fieldValue, type Kept, type RecordChange } from '../engine/configuration/tables.ts';
 import { unavailable } from '../engine/declare/errors.ts';
 import type { KeptEvent } from '../engine/declare/events.ts';
-import type { Field, Fields } from '../engine/declare/fields.ts';
-import { isKept, isRecordOf } from '../engine/declare/record.ts';
+import type { Fields } from '../engine/declare/fields.ts';
+import { blankRecord, isRecordOf, keptFields } from '../engine/declare/record.ts';
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
 import type { FileSecrets } from '../engine/services.ts';
 import { isObject, type JsonObject } from '../lib/json.ts';
 import { memo } from '../lib/memo.ts';
 import { forgetOldest } from '../lib/recent.ts';
+import { shapeOf } from '../lib/shape.ts';
 import { messageOf } from '../lib/text.ts';
 import { AuditLog, type AuditOptions, auditFolder } from './audit-log.ts';
 import { ChannelTable } from './channel-table.ts';
@@ -796,14 +797,15 @@ export class Store implements ConfigurationStore {
   }
 
   #bodyOf(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-    const body: Record<string, unknown> = {};
+    const body = blankBody(fields)();
     for (const { name, field } of keptFields(fields))
       body[name] = field.secret && isSecret(record[name]) ? this.#seal.close(record[name]) : record[name];
     return body;
   }
 
   #revive(fields: Fields, body: unknown, id: number): Readonly<Record<string, unknown>> {
-    const record: Record<string, unknown> = { id };
+    const record = blankRecord(fields)();
+    record['id'] = id;
     const values: Readonly<Record<string, unknown>> = isObject(body) ? body : {};
     for (const { name, field } of keptFields(fields)) {
       const value = values[name];
@@ -830,9 +832,7 @@ function isSecret(value: unknown): boolean {
 }
 
 /** Found once, because a start reads thousands of records. */
-const keptFields = memo((fields: Fields): readonly { readonly name: string; readonly field: Field }[] =>
-  Object.entries(fields).flatMap(([name, field]) => (isKept(field) ? [{ name, field }] : [])),
-);
+const blankBody = memo((fields: Fields) => shapeOf(keptFields(fields).map(({ name }) => name)));
 
 /** The fields that have secrets. Most resources have none, so that the records of a change need not be searched. */
 const secretFields = memo((fields: Fields): readonly string[] =>

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { IssueList, type Issues, invalid, missing, refused } from '../declare/errors.ts';
 import { type Field, type Fields, isRequired } from '../declare/fields.ts';
 import type { Location } from '../declare/location.ts';
-import { isKept, isRecordOf } from '../declare/record.ts';
+import { blankRecord, isRecordOf, keptFields } from '../declare/record.ts';
 import type {
   Collection,
   Configuration,
@@ -359,9 +359,9 @@ export class LayeredDraft implements Draft {
 
   /** Adds a record without checks: a default record of a fresh system. */
   plant<F extends Fields>(of: Kept<F>, values: Partial<RecordOf<F>>): void {
-    const laid: Record<string, unknown> = { id: this.#nextId(of) };
-    for (const [name, field] of Object.entries(of.fields))
-      if (isKept(field)) laid[name] = fieldValue(values, name) ?? field.initial ?? null;
+    const laid = blankRecord(of.fields)();
+    laid['id'] = this.#nextId(of);
+    for (const { name, field } of keptFields(of.fields)) laid[name] = fieldValue(values, name) ?? field.initial ?? null;
     if (!isRecordOf(of.fields, laid)) throw new TypeError(`a first record of ${of.path} lacks a field`);
     Object.freeze(laid);
     this.#put(of, laid.id, laid);
@@ -407,13 +407,12 @@ export class LayeredDraft implements Draft {
     fill: Partial<RecordOf<F>>,
   ): RecordOf<F> {
     const given: Readonly<Record<string, unknown>> = { ...before, ...fill, ...sent };
-    const laid: Record<string, unknown> = { id };
-    for (const [name, field] of Object.entries(of.fields)) {
-      if (!isKept(field)) continue;
+    const laid = blankRecord(of.fields)();
+    laid['id'] = id;
+    for (const { name, field } of keptFields(of.fields)) {
       const value = given[name] === undefined ? field.initial : given[name];
-      if (value !== undefined) laid[name] = value;
-      else if (field.use !== 'plain') laid[name] = null;
-      else if (!this.issues.has(name)) this.issues.add(name, isRequired);
+      if (value !== undefined || field.use === 'plain') laid[name] = value;
+      if (value === undefined && field.use === 'plain' && !this.issues.has(name)) this.issues.add(name, isRequired);
     }
     // Without a required value the record cannot be completed. The other values are still checked, so that the response
     // contains every problem.

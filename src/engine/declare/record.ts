@@ -1,4 +1,6 @@
 import { isObject } from '../../lib/json.ts';
+import { memo } from '../../lib/memo.ts';
+import { shapeOf } from '../../lib/shape.ts';
 import { quote } from '../../lib/text.ts';
 import { IssueList, type Issues, invalid } from './errors.ts';
 import { type Field, type Fields, isRequired } from './fields.ts';
@@ -58,17 +60,31 @@ export function isKept(field: Field): boolean {
   return field.use === 'plain' || field.use === 'readOnly' || field.use === 'hidden';
 }
 
+/** The fields that a record stores. */
+export const keptFields = memo((fields: Fields): readonly { readonly name: string; readonly field: Field }[] =>
+  Object.entries(fields).flatMap(([name, field]) => (isKept(field) ? [{ name, field }] : [])),
+);
+
+/** Makes a record whose values are `null` so far. */
+export const blankRecord = memo((fields: Fields) => shapeOf(['id', ...keptFields(fields).map(({ name }) => name)]));
+
 export function isAnswered(field: Field): boolean {
   return field.use !== 'inputOnly' && field.use !== 'hidden';
 }
 
 /** A stored record without the fields that are never answered. */
 export function answered(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const shown: Record<string, unknown> = { id: record['id'] };
-  for (const [name, field] of Object.entries(fields))
-    if (isAnswered(field) && name in record) shown[name] = record[name];
+  const { names, blank } = answeredNames(fields);
+  const isWhole = names.every((name) => name in record);
+  const shown: Record<string, unknown> = isWhole ? blank() : {};
+  for (const name of names) if (isWhole || name in record) shown[name] = record[name];
   return shown;
 }
+
+const answeredNames = memo((fields: Fields) => {
+  const names = ['id', ...Object.entries(fields).flatMap(([name, field]) => (isAnswered(field) ? [name] : []))];
+  return { names, blank: shapeOf(names) };
+});
 
 /** The caller ensures that each value was read by its field or comes from a record; the names are checked here. */
 export function isSentOf<F extends Fields>(
