@@ -5,7 +5,7 @@ import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nodeOptions } from '../scripts/bundle.ts';
+import { nodeEnvironment, nodeOptions } from '../scripts/bundle.ts';
 import type { Prepared } from './bare.ts';
 import { ask } from './load.ts';
 
@@ -66,7 +66,13 @@ export async function startDaemon(
     ],
     {
       stdio: ['ignore', log, 'inherit'],
-      env: { ...process.env, HOLDFAST_ROOT_PASSWORD: password, HOLDFAST_LOG_LEVEL: 'info', ...options.environment },
+      env: {
+        ...process.env,
+        ...nodeEnvironment,
+        HOLDFAST_ROOT_PASSWORD: password,
+        HOLDFAST_LOG_LEVEL: 'info',
+        ...options.environment,
+      },
     },
   );
   const running = { port, child, stop: () => stopped(child, () => child.kill('SIGTERM')) };

@@ -42,7 +42,8 @@ const occupantInFields = memo((record: RecordOf<Fields>, resource: Kept): Occupa
     const value = values[name] ?? null;
     return value === null ? [] : (field.locate?.(value) ?? []);
   });
-  return { resource, record, locations };
+  // A copy, because what `flatMap` returns has room for seventeen.
+  return { resource, record, locations: [...locations] };
 });
 
 const fieldsWithPlaces = memo((fields: Fields) =>
