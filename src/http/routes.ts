@@ -87,33 +87,26 @@ export function managementRoutesOf(sections: readonly Section[], root: string): 
 export class Router<R extends { readonly pattern: string }> {
   /** Routes without placeholders, which are always the most specific. */
   readonly #plain = new Map<string, Match<R>>();
-  readonly #routes = new Map<
-    string,
-    { readonly route: R; readonly shape: RegExp; readonly names: readonly string[] }[]
-  >();
+  /** The others by their first two segments, the most specific first. */
+  readonly #routes = new Map<string, R[]>();
+  /** The same once a path with these segments was asked for: a start needs few of a hundred and forty. */
+  readonly #shapes = new Map<string, readonly Shape<R>[]>();
 
   constructor(routes: readonly R[]) {
     const weighed = routes.map((route) => ({ route, weight: specificity(route) }));
     for (const { route } of weighed.sort((a, b) => b.weight - a.weight)) {
-      if (!route.pattern.includes('{')) {
-        this.#plain.set(route.pattern, { route, params: {} });
-        continue;
-      }
-      const names: string[] = [];
-      const shape = route.pattern.replaceAll(/\{(\w+)(\*?)\}/g, (_, name: string, slashes: string) => {
-        names.push(name);
-        return slashes === '*' ? '(.+)' : '([^/]+)';
-      });
-      const entry = { route, shape: new RegExp(`^${shape}$`), names };
       const root = rootOf(route.pattern);
-      this.#routes.set(root, [...(this.#routes.get(root) ?? []), entry]);
+      const others = this.#routes.get(root);
+      if (!route.pattern.includes('{')) this.#plain.set(route.pattern, { route, params: {} });
+      else if (others === undefined) this.#routes.set(root, [route]);
+      else others.push(route);
     }
   }
 
   match(path: string): Match<R> | undefined {
     const plain = this.#plain.get(path);
     if (plain !== undefined) return plain;
-    for (const { route, shape, names } of this.#routes.get(rootOf(path)) ?? []) {
+    for (const { route, shape, names } of this.#shapesOf(rootOf(path))) {
       const found = shape.exec(path);
       if (found !== null)
         return {
@@ -123,6 +116,31 @@ export class Router<R extends { readonly pattern: string }> {
     }
     return undefined;
   }
+
+  #shapesOf(root: string): readonly Shape<R>[] {
+    const known = this.#shapes.get(root);
+    if (known !== undefined) return known;
+    const routes = this.#routes.get(root);
+    if (routes === undefined) return [];
+    const shapes = routes.map(compiled);
+    this.#shapes.set(root, shapes);
+    return shapes;
+  }
+}
+
+interface Shape<R> {
+  readonly route: R;
+  readonly shape: RegExp;
+  readonly names: readonly string[];
+}
+
+function compiled<R extends { readonly pattern: string }>(route: R): Shape<R> {
+  const names: string[] = [];
+  const shape = route.pattern.replaceAll(/\{(\w+)(\*?)\}/g, (_, name: string, slashes: string) => {
+    names.push(name);
+    return slashes === '*' ? '(.+)' : '([^/]+)';
+  });
+  return { route, shape: new RegExp(`^${shape}$`), names };
 }
 
 function rootOf(path: string): string {
