@@ -127,12 +127,15 @@ const lateLoadingOfNode: Plugin = {
 const withoutUnused: Plugin = {
   name: 'without unused',
   setup({ onResolve, onLoad }) {
+    const noCallers = 'module.exports = () => [];';
+    const noTransport = "module.exports = () => { throw new Error('the bundle has no transports of pino'); };";
     const replaced: Readonly<Record<string, string>> = {
-      './caller': 'module.exports = () => [];',
-      './transport': "module.exports = () => { throw new Error('the bundle has no transports of pino'); };",
-      './lib/caller': 'module.exports = () => [];',
-      './lib/transport': "module.exports = () => { throw new Error('the bundle has no transports of pino'); };",
+      './caller': noCallers,
+      './lib/caller': noCallers,
+      './transport': noTransport,
+      './lib/transport': noTransport,
       assert: "module.exports = (...given) => process.getBuiltinModule('node:assert')(...given);",
+      // pino only asks whether it is in the main thread, which the daemon's log is.
       worker_threads: 'module.exports = { isMainThread: true };',
     };
     onResolve({ filter: oneOf(Object.keys(replaced)) }, ({ path, importer }) =>
