@@ -4,7 +4,8 @@
  * file, and a function is compiled when it is first called: a third of a start was that.
  */
 import { readFileSync } from 'node:fs';
-import { createRequire, getCompileCacheDir } from 'node:module';
+// Not by its names: an older Node lacks one of them, and must get as far as the message about its version.
+import modules from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Script } from 'node:vm';
@@ -38,7 +39,7 @@ export async function loadDaemon(): Promise<typeof Daemon> {
   const script = new Script(readFileSync(file, 'latin1'), { filename: file, ...(cachedData && { cachedData }) });
   const program: Program = script.runInThisContext();
   const module: { readonly exports: Partial<typeof Daemon> } = { exports: {} };
-  program(createRequire(file), module, import.meta.url, import.meta.resolve);
+  program(modules.createRequire(file), module, import.meta.url, import.meta.resolve);
   const { start, serve } = module.exports;
   if (start === undefined || serve === undefined) throw new Error(`expected ${file} to export start and serve`);
   const isKept = cachedData !== undefined && script.cachedDataRejected !== true;
@@ -62,7 +63,7 @@ export async function loadDaemon(): Promise<typeof Daemon> {
  * without `NODE_COMPILE_CACHE`.
  */
 function keptFile(): string | undefined {
-  const folder = getCompileCacheDir();
+  const folder = modules.getCompileCacheDir();
   return folder === undefined ? undefined : join(folder, `${daemonScript}.kept`);
 }
 

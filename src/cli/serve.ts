@@ -62,7 +62,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
   const { state, pair } = place;
   const { log } = output;
   // Beside the bundled daemon; a daemon that runs from its sources has no console.
-  const console = consoleIn(fileURLToPath(new URL('./console', import.meta.url)));
+  const consoleFiles = consoleIn(fileURLToPath(new URL('./console', import.meta.url)));
   let app: App;
   try {
     const store = Store.open(state, {
@@ -80,7 +80,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
       rootPassword: settings.rootPassword,
       listen: settings.listen,
       names: settings.names,
-      console,
+      console: consoleFiles,
       sendsMail: settings.sendMail,
       sendsWebhooks: settings.sendWebhooks,
       unverifiedMail: settings.unverifiedMail,
@@ -153,7 +153,7 @@ export async function serveAppliance(daemon: Daemon, place: Place): Promise<Serv
   // Dependent units require what the daemon has configured.
   await notifier.ready();
   // Not before the first answer: there are almost two hundred.
-  console();
+  consoleFiles();
   return { close };
 }
 

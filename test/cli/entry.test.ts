@@ -28,6 +28,23 @@ test('the entry of the program loads four files and no package', () => {
   );
 });
 
+test('an older Node gets as far as the message about its version: the entry of the bundle imports what each Node has', () => {
+  const files = [...loadedBy('src/main.ts'), 'src/cli/kept-code.ts'].filter((path) => path.startsWith('src/'));
+  const imported = files.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/^import (?!type )([^;]*?) from '(node:[^']+)'/gm)].map(
+      ([, names, module]) => `${names} from ${module}`,
+    ),
+  );
+  // Node 18 has all of these. A name that it lacks would end it with an error that does not say what is wrong.
+  assert.deepEqual([...new Set(imported)].sort(), [
+    'modules from node:module',
+    '{ Script } from node:vm',
+    '{ dirname, join } from node:path',
+    '{ fileURLToPath } from node:url',
+    '{ readFileSync } from node:fs',
+  ]);
+});
+
 test('a command of the server loads the server only when it needs it', () => {
   const loaded = [...loadedBy('src/cli/run.ts')];
   assert.deepEqual(
