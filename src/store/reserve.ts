@@ -103,6 +103,7 @@ export class Reserve {
     return writable(dirname(this.#file)).free >= Math.max(0, this.size - this.#existing) + 2 * leastFree;
   }
 
+  /** Whether the file has its full size. */
   get isMade(): boolean {
     return this.#existing >= this.size;
   }

@@ -213,7 +213,7 @@ export class Store implements ConfigurationStore {
    * configured. The first answer does not wait for a new reserve, which takes a tenth of a start's time to write.
    */
   settle(): void {
-    if (this.#reserve.size > 0 && this.#blocked === undefined) this.#tryAgain();
+    if (!this.#reserve.isMade && this.#blocked === undefined) this.#tryAgain();
     this.#checkpoint();
     if (lastRevision(this.#connection) === undefined) return;
     this.#writeMark({ durably: true });
@@ -831,7 +831,7 @@ function isSecret(value: unknown): boolean {
   return value !== '' && value !== null && value !== undefined;
 }
 
-/** Found once, because a start reads thousands of records. */
+/** Makes what the database stores of a record, with values that are `null` so far. */
 const blankBody = memo((fields: Fields) => shapeOf(keptFields(fields).map(({ name }) => name)));
 
 /** The fields that have secrets. Most resources have none, so that the records of a change need not be searched. */
