@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { fieldValue, type Kept } from '../engine/configuration/tables.ts';
 import { IssueList, invalid } from '../engine/declare/errors.ts';
 import type { Field, Fields } from '../engine/declare/fields.ts';
-import { isKept, isRecordOf } from '../engine/declare/record.ts';
+import { isKept, isRecordOf, keptFields } from '../engine/declare/record.ts';
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
 import { isObject, sortedJsonPieces } from '../lib/json.ts';
 import { inSlices } from '../lib/slices.ts';
@@ -89,8 +89,7 @@ function headOf({ version, at, sealed }: Making): Members {
 
 function bodyOf(fields: Fields, record: Members, sealed: BackupSeal | undefined): Members {
   const body: Record<string, unknown> = { id: record['id'] };
-  for (const [name, field] of Object.entries(fields)) {
-    if (!isKept(field)) continue;
+  for (const { name, field } of keptFields(fields)) {
     if (!field.secret || isUnset(record[name])) body[name] = record[name];
     else if (sealed !== undefined) body[name] = sealed.seal.close(record[name]);
   }
@@ -212,8 +211,7 @@ function readRecord({ path, fields }: Kept, body: Members, seal: Seal | undefine
   const doubtful: Partly['doubtful'][number][] = [];
   for (const name of Object.keys(body))
     if (name !== 'id' && !isKeptName(fields, name)) report(name, 'This version of Holdfast has no field of this name.');
-  for (const [name, field] of Object.entries(fields)) {
-    if (!isKept(field)) continue;
+  for (const { name, field } of keptFields(fields)) {
     const value = opened(field, body[name], seal);
     if (value === undefined) {
       // The field was added in a later version, or is a secret of a backup without secrets.

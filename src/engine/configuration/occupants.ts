@@ -2,7 +2,7 @@ import { memo } from '../../lib/memo.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Kept } from '../declare/kept.ts';
 import { isIn, type Location, volumesFolder } from '../declare/location.ts';
-import { isKept } from '../declare/record.ts';
+import { keptFields } from '../declare/record.ts';
 import type { Occupant, RecordOf, Resource, View } from '../declare/resource.ts';
 
 /**
@@ -38,7 +38,7 @@ export function locationsOf(resource: Kept, record: RecordOf<Fields>, view: View
  */
 const occupantInFields = memo((record: RecordOf<Fields>, resource: Kept): Occupant => {
   const values: Readonly<Record<string, unknown>> = record;
-  const locations = fieldsWithPlaces(resource.fields).flatMap(([name, field]) => {
+  const locations = fieldsWithPlaces(resource.fields).flatMap(({ name, field }) => {
     const value = values[name] ?? null;
     return value === null ? [] : (field.locate?.(value) ?? []);
   });
@@ -46,9 +46,7 @@ const occupantInFields = memo((record: RecordOf<Fields>, resource: Kept): Occupa
   return { resource, record, locations: [...locations] };
 });
 
-const fieldsWithPlaces = memo((fields: Fields) =>
-  Object.entries(fields).filter(([, field]) => field.locate !== undefined && isKept(field)),
-);
+const fieldsWithPlaces = memo((fields: Fields) => keptFields(fields).filter(({ field }) => field.locate !== undefined));
 
 function namesPlaces(resource: Kept): boolean {
   return resource.locate !== undefined || fieldsWithPlaces(resource.fields).length > 0;
