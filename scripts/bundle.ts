@@ -18,9 +18,10 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
  * Options of Node for the daemon, in bin/start and in the package too: a young generation of at most 4 MiB instead of 16,
- * which needs a third less memory under load (decision 151). With an old generation of at most 1 GiB instead of up to 4, V8 lets it grow to 1.6 times what is in use before it
- * collects, instead of up to four times (decision 168). A young generation that begins with 2 MiB instead of 1 saves a start
- * a tenth of its processor time, that of threads which collect a small one again and again.
+ * which needs a third less memory under load (decision 151). With an old generation of at most 1 GiB instead of up to 4,
+ * V8 lets it grow to 1.6 times what is in use before it collects, instead of up to four times (decision 168). A young
+ * generation that begins with 2 MiB instead of 1 saves a start a tenth of its processor time, that of threads which
+ * collect a small one again and again.
  */
 export const nodeOptions: readonly string[] = [
   '--min-semi-space-size=2',
@@ -46,24 +47,37 @@ const late: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * esbuild reads an imported name where it is used, as a property of its module. So a module whose properties load a
- * package when they are read loads it late, and the sources import it as usual.
+ * esbuild reads an imported name where it is used, as a property of its module. So a module whose properties load another
+ * one when they are read loads it late, and the sources import it as usual. Each file gets its own, with the names that it
+ * imports. `loading` is the expression that loads a module.
  */
-const lateLoading: Plugin = {
-  name: 'late loading',
+const lateLoading = (
+  namespace: string,
+  modules: readonly string[],
+  loading: (module: string) => string,
+  more = '',
+): Plugin => ({
+  name: `late loading of ${namespace}`,
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: oneOf(Object.values(late).flat()) }, ({ path, kind, importer }) =>
+    onResolve({ filter: oneOf(modules) }, ({ path, kind, importer }) =>
       kind === 'import-statement' && importer.startsWith(`${root}src/`)
-        ? { path, suffix: `?${importer.slice(root.length)}`, namespace: 'late' }
+        ? { path, suffix: `?${importer.slice(root.length)}`, namespace }
         : undefined,
     );
-    onLoad({ filter: /.*/, namespace: 'late' }, async ({ path, suffix }) => {
-      const group = Object.keys(late).find((name) => late[name]?.includes(path));
-      const load = `require('./late-${group}.cjs')`;
-      return { contents: moduleWith(await importedIn(`${root}${suffix.slice(1)}`, path), load, '__esModule: true, ') };
+    onLoad({ filter: /.*/, namespace }, async ({ path, suffix }) => {
+      const names = await importedIn(`${root}${suffix.slice(1)}`, path);
+      const getters = [...names].map((name) => `get ${name}() { return (loaded ??= ${loading(path)}).${name}; }`);
+      return { contents: `let loaded; module.exports = { ${more}${getters.join(', ')} };` };
     });
   },
-};
+});
+
+const latePackages = lateLoading(
+  'packages',
+  Object.values(late).flat(),
+  (path) => `require('./late-${Object.keys(late).find((group) => late[group]?.includes(path))}.cjs')`,
+  '__esModule: true, ',
+);
 
 /** Writes the files of packages that are loaded late. */
 async function writeLate(outdir: string): Promise<void> {
@@ -102,23 +116,8 @@ const lateBuiltins: readonly string[] = [
   'node:zlib',
 ];
 
-/** Loads each of these modules when a name of it is read. `getBuiltinModule` reads no name. */
-const lateLoadingOfNode: Plugin = {
-  name: 'late loading of Node',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: oneOf(lateBuiltins) }, ({ path, kind, importer }) =>
-      kind === 'import-statement' && importer.startsWith(`${root}src/`)
-        ? { path, suffix: `?${importer.slice(root.length)}`, namespace: 'builtin' }
-        : undefined,
-    );
-    onLoad({ filter: /.*/, namespace: 'builtin' }, async ({ path, suffix }) => ({
-      contents: moduleWith(
-        await importedIn(`${root}${suffix.slice(1)}`, path),
-        `process.getBuiltinModule(${JSON.stringify(path)})`,
-      ),
-    }));
-  },
-};
+/** `getBuiltinModule` reads no name. */
+const lateNode = lateLoading('Node', lateBuiltins, (path) => `process.getBuiltinModule(${JSON.stringify(path)})`);
 
 /**
  * What packages load and the daemon does not use. pino's transports are threads, and for them it asks for the files of its
@@ -187,12 +186,6 @@ function oneOf(modules: readonly string[]): RegExp {
   return new RegExp(`^(?:${modules.join('|')})$`);
 }
 
-/** A module with properties that evaluate `load`, once, when the first of them is read. */
-function moduleWith(names: ReadonlySet<string>, load: string, more = ''): string {
-  const getters = [...names].map((name) => `get ${name}() { return (loaded ??= ${load}).${name}; }`);
-  return `let loaded; module.exports = { ${more}${getters.join(', ')} };`;
-}
-
 /** The names that all sources import from a module that is loaded late. */
 async function importedNames(module: string): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
@@ -202,8 +195,8 @@ async function importedNames(module: string): Promise<ReadonlySet<string>> {
 }
 
 /**
- * The names that a file imports from a module that is loaded late. Each file gets its own properties, and only these: a
- * copy of all of node:crypto in fifty files would take longer than what late loading saves.
+ * The names that a file imports from a module that is loaded late. All names of node:crypto in each of fifty files would
+ * take longer than what late loading saves.
  */
 async function importedIn(file: string, module: string): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
@@ -261,7 +254,7 @@ export async function bundle(
     legalComments: 'none',
     // The package finds its native part next to its own files.
     external: ['better-sqlite3', './late-*.cjs'],
-    plugins: [daemonApart, lateLoading, lateLoadingOfNode, withoutUnused],
+    plugins: [daemonApart, latePackages, lateNode, withoutUnused],
     banner: { js: withRequire },
     logLevel: 'warning',
   };

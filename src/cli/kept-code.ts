@@ -30,7 +30,7 @@ const mostKept = 3;
 const digestOf = (code: Buffer): Buffer => process.getBuiltinModule('node:crypto').hash('sha256', code, 'buffer');
 const digestLength = 32;
 
-/** Loads the daemon, and keeps its functions compiled some seconds after its start. */
+/** Loads the daemon, which keeps its functions compiled a moment after its start. */
 export async function loadDaemon(): Promise<typeof Daemon> {
   const file = fileURLToPath(new URL(daemonScript, import.meta.url));
   const kept = keptFile();
@@ -46,16 +46,13 @@ export async function loadDaemon(): Promise<typeof Daemon> {
   const keepLater = () => {
     if (kept !== undefined && !isKept) setTimeout(() => void keep(script, kept), pause).unref();
   };
-  return {
-    async start(...options) {
-      await start(...options);
+  const keeping =
+    <O extends readonly unknown[]>(run: (...options: O) => Promise<void>) =>
+    async (...options: O) => {
+      await run(...options);
       keepLater();
-    },
-    async serve(...options) {
-      await serve(...options);
-      keepLater();
-    },
-  };
+    };
+  return { start: keeping(start), serve: keeping(serve) };
 }
 
 /**
