@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { until } from '../support/readiness.ts';
 import { type Daemon, startDaemon, stateFolder } from './daemon.ts';
 
 /** The files of compiled functions in a folder that Node has for its own cache. */
@@ -24,19 +25,17 @@ async function during<T>(state: string, cache: string, deed: (daemon: Daemon) =>
   }
 }
 
-async function appears<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await pause(50)) {
-    const found = await look();
-    if (found !== undefined) return found;
-  }
-  throw new Error('the daemon did not keep its functions within 20 s');
+/** Starts the daemon until it has kept its functions, and returns their file. */
+async function fileOfStart(state: string, cache: string): Promise<string> {
+  await during(state, cache, () => until(async () => (await keptIn(cache)).length > 0));
+  return (await keptIn(cache))[0] ?? assert.fail('no functions are kept');
 }
 
 test('a start keeps its functions compiled, and the next one uses them unless they are damaged or of another version', async () => {
   await using folder = await stateFolder();
   const [state, cache] = [join(folder.path, 'state'), join(folder.path, 'cache')];
   await mkdir(cache, { mode: 0o700 });
-  const file = await during(state, cache, () => appears(async () => (await keptIn(cache)).at(0)));
+  const file = await fileOfStart(state, cache);
   const whole = await readFile(file);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
 
@@ -53,14 +52,11 @@ test('a start keeps its functions compiled, and the next one uses them unless th
   flipped.writeUInt8(whole.readUInt8(1e6) ^ 0xff, 1e6);
   for (const damaged of [flipped, whole.subarray(0, 1e6), Buffer.alloc(0)]) {
     await writeFile(file, damaged);
-    const written = await during(state, cache, async ({ api }) => {
+    await during(state, cache, async ({ api }) => {
       await api.expect(200, 'GET', 'services/cifs/');
-      return appears(async () => {
-        const content = await readFile(file);
-        return content.equals(damaged) ? undefined : content;
-      });
+      await until(async () => !(await readFile(file)).equals(damaged));
     });
-    assert.ok(written.length > whole.length / 2);
+    assert.ok((await readFile(file)).length > whole.length / 2);
   }
 });
 
@@ -68,11 +64,11 @@ test('the functions of some earlier versions stay, and a cache that cannot be wr
   await using folder = await stateFolder();
   const [state, cache] = [join(folder.path, 'state'), join(folder.path, 'cache')];
   await mkdir(cache, { mode: 0o700 });
-  const file = await during(state, cache, () => appears(async () => (await keptIn(cache)).at(0)));
+  const file = await fileOfStart(state, cache);
   const earlier = [1, 2, 3, 4].map((number) => `${file.slice(0, -5)}${number}.kept`);
   for (const name of earlier) await writeFile(name, 'of another version');
   await writeFile(file, '');
-  await during(state, cache, () => appears(async () => ((await keptIn(cache)).length === 3 ? true : undefined)));
+  await during(state, cache, () => until(async () => (await keptIn(cache)).length === 3));
   assert.ok((await keptIn(cache)).includes(file));
 
   const without = join(folder.path, 'no-folder');
