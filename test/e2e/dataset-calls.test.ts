@@ -53,13 +53,14 @@ test('a change of a dataset is two programs of ZFS, whatever the number of datas
       create: await ran(201, 'POST', 'storage/dataset/tank/a/', { name: 'new', comments: 'ours' }),
       change: await ran(200, 'PUT', 'storage/dataset/tank/a/', { atime: 'off', comments: 'all of it' }),
       snapshot: await ran(201, 'POST', 'storage/snapshot/', { dataset: 'tank/a/new', name: 'now' }),
+      destroySnapshot: await ran(204, 'DELETE', 'storage/snapshot/tank/a/new@now/'),
       destroy: await ran(204, 'DELETE', 'storage/dataset/tank/a/'),
     },
     {
       create: ['createDataset', 'list names'],
       change: ['changeDataset', 'list names'],
-      // The snapshots of a dataset are a list of their own.
-      snapshot: ['createSnapshot', 'list names', 'snapshots'],
+      snapshot: ['createSnapshot', 'named'],
+      destroySnapshot: ['destroySnapshot', 'named'],
       destroy: ['destroyDataset', 'list names'],
     },
   );

@@ -83,6 +83,8 @@ test('a start lists the snapshots of changed datasets only, and what it recalled
   for (const name of ['a', 'b']) {
     await api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name });
     await api.expect(201, 'POST', 'storage/snapshot/', { dataset: `tank/${name}`, name: 'first' });
+    // A look at a snapshot does not tell what else its dataset has.
+    await api.expect(200, 'PUT', `storage/dataset/tank/${name}/`, { comments: name });
   }
   await first.app.close();
   assert.ok(existsSync(knownSnapshotsFile(folder)));

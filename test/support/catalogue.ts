@@ -260,7 +260,18 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   statistics: ['read'],
   targets: ['look', 'objections', 'differences', 'sessions'],
   web: ['served', 'isFree'],
-  zfs: ['pools', 'datasets', 'snapshots', 'importable', 'isKey', 'isMade', 'isGuarded', 'holds', 'differences'],
+  zfs: [
+    'pools',
+    'datasets',
+    'named',
+    'snapshots',
+    'importable',
+    'isKey',
+    'isMade',
+    'isGuarded',
+    'holds',
+    'differences',
+  ],
 };
 
 export function isHarmless(call: string): boolean {

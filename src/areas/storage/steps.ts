@@ -32,10 +32,8 @@ const isOwn = (host: Host, name: string, mark: string): Promise<boolean> =>
   mark === '' ? isThere(host, name) : host.zfs.isMade(name, mark);
 
 async function isThere({ zfs }: Host, name: string): Promise<boolean> {
-  const [dataset = '', snapshot] = name.split('@');
-  return snapshot === undefined
-    ? (await zfs.datasets({ names: [name] })).length > 0
-    : (await zfs.snapshots([dataset])).some((one) => one.name === snapshot);
+  const { datasets, snapshots } = await zfs.named([name]);
+  return datasets.length + snapshots.length > 0;
 }
 
 /** Takes a creation back, unless what has its name is another one's. */
@@ -220,7 +218,7 @@ export const createSnapshot = ensure<'dataset' | 'name' | 'scope', NewSnapshot>(
     const id = `${dataset}@${name}`;
     if (await isOwn(host, id, mark)) await host.zfs.destroySnapshot(id, { recursive: scope === 'below' });
   },
-  touches: ({ dataset, scope }) => [{ dataset, below: scope === 'below' }],
+  touches: ({ dataset, name, scope }) => [scope === 'below' ? { dataset, below: true } : { dataset, snapshot: name }],
   foresees: ({ dataset, name }, { facts }) => {
     const { storage } = facts;
     const kind = storage.datasets.get(dataset)?.kind ?? 'filesystem';
@@ -243,7 +241,7 @@ export const takeSnapshot = actOnce<'dataset' | 'name', TimedSnapshot>({
   title: ({ dataset, name }) => `create the snapshot ${dataset}@${name}`,
   perform: ({ zfs }, { dataset, name, recursive, task }) =>
     zfs.createSnapshot(`${dataset}@${name}`, { recursive, task }),
-  touches: ({ dataset, recursive }) => [{ dataset, below: recursive }],
+  touches: ({ dataset, name, recursive }) => [recursive ? { dataset, below: true } : { dataset, snapshot: name }],
 });
 
 interface Expired extends Texts<'snapshots'> {
@@ -273,7 +271,9 @@ export const destroyExpired = act<'snapshots', Expired, { readonly deleted: stri
     return { deleted, kept };
   },
   touches: ({ snapshots }) =>
-    [...new Set(snapshots.split('\n').map((id) => id.slice(0, id.indexOf('@'))))].map((dataset) => ({ dataset })),
+    snapshots
+      .split('\n')
+      .map((id) => ({ dataset: id.slice(0, id.indexOf('@')), snapshot: id.slice(id.indexOf('@') + 1) })),
 });
 
 /** A snapshot with clones is destroyed together with its last clone (clients-need B7). */
@@ -283,7 +283,7 @@ export const destroySnapshot = act<'dataset' | 'name', Texts<'dataset' | 'name'>
   title: ({ dataset, name }) => `destroy the snapshot ${dataset}@${name}`,
   isDone: async (host, { dataset, name }) => !(await isThere(host, `${dataset}@${name}`)),
   perform: ({ zfs }, { dataset, name }) => zfs.destroySnapshot(`${dataset}@${name}`, { deferred: true }),
-  touches: ({ dataset }) => [{ dataset }],
+  touches: ({ dataset, name }) => [{ dataset, snapshot: name }],
 });
 
 interface Rollback extends Texts<'dataset' | 'id'> {

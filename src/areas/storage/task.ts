@@ -173,8 +173,9 @@ function takeSnapshot(record: SnapshotTask, { at, zone }: Due): Task {
     async run(work) {
       // The name is taken when another task has the same dataset and retention, and in the hour that occurs twice at
       // the end of daylight saving time.
-      const exists = await work.ask(`look for the snapshot ${snapshot}`, async ({ zfs }) =>
-        (await zfs.snapshots([dataset])).some((existing) => existing.name === name),
+      const exists = await work.ask(
+        `look for the snapshot ${snapshot}`,
+        async ({ zfs }) => (await zfs.named([snapshot])).snapshots.length > 0,
       );
       if (!exists) await work.step(takeSnapshotStep({ dataset, name, recursive, task }));
       return { snapshot, made: !exists };

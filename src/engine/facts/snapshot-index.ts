@@ -48,7 +48,25 @@ export class SnapshotIndex {
 
   /** What a later run can recall. */
   get parts(): readonly SnapshotPart[] {
-    return [...this.#parts.values()].filter(({ stamp }) => stamp !== unlisted);
+    return [...this.#parts.values()].filter(({ stamp }) => stamp !== unlisted && stamp !== partly);
+  }
+
+  /**
+   * The names of these snapshots of a dataset and of their neighbors, whose space changes when they are destroyed;
+   * undefined if it is not known what else the dataset has.
+   */
+  around(dataset: string, names: Iterable<string>): readonly string[] | undefined {
+    const part = this.#parts.get(dataset);
+    if (part === undefined || part.stamp === unlisted) return undefined;
+    const { columns } = part;
+    const all = new Set(names);
+    for (const name of [...all]) {
+      const at = positionIn(columns, name);
+      if (at === undefined) continue;
+      if (at > 0) all.add(nameAt(columns, at - 1));
+      if (at < columns.count - 1) all.add(nameAt(columns, at + 1));
+    }
+    return [...all];
   }
 
   /** Some datasets whose snapshots are recalled and were not listed since: up to so many of them, with so many snapshots. */
@@ -139,14 +157,28 @@ export class SnapshotIndex {
       .map(({ name }) => name);
   }
 
+  /** What is known of those among these datasets whose snapshots are as they were listed. */
+  fitting(datasets: readonly Dataset[]): ReadonlyMap<string, SnapshotPart> {
+    return new Map(
+      datasets.flatMap(({ name, snapshotStamp }): (readonly [string, SnapshotPart])[] => {
+        const part = this.#known(name);
+        return part?.stamp === snapshotStamp ? [[name, part]] : [];
+      }),
+    );
+  }
+
   /**
    * Returns the index of `datasets`, with the snapshots of the listing for the datasets in `looked`. A dataset that is
-   * stale but not in the listing, because of a concurrent look, remains stale for the next look.
+   * stale but not in the listing, because of a concurrent look, is again as it was when the listing was begun, or remains
+   * stale for the next look. So does one of whose snapshots only some were looked at.
    */
   renewed(datasets: ReadonlyMap<string, Dataset>, looked: readonly Dataset[], listing: Listing): SnapshotIndex {
     const fresh = new Set(this.stale(looked).filter((name) => listing.of.has(name)));
+    const seen = new Set(looked.map(({ name }) => name));
+    const named = new Map([...listing.named].filter(([name]) => seen.has(name)));
     if (
-      fresh.size === 0 &&
+      fresh.size + named.size === 0 &&
+      looked.every(({ name }) => this.#parts.get(name) === this.#agreed(name, listing)) &&
       this.#parts.size === datasets.size &&
       [...datasets.keys()].every((name) => this.#parts.has(name))
     )
@@ -155,13 +187,22 @@ export class SnapshotIndex {
       name,
       fresh.has(name)
         ? { dataset: name, kind, stamp: snapshotStamp, columns: listing.columns.get(name) ?? noSnapshots }
-        : this.#kept(name, kind, snapshotStamp),
+        : withNamed(
+            (seen.has(name) ? this.#agreed(name, listing) : undefined) ?? this.#kept(name, kind, snapshotStamp),
+            named.get(name),
+          ),
     ]);
     return new SnapshotIndex(new Map(parts), this.#recalled);
   }
 
   #known(name: string): SnapshotPart | undefined {
     return this.#parts.get(name) ?? this.#recalled.get(name);
+  }
+
+  /** What a look has found to be as it was known, although an earlier look may have replaced it since; not if it is in doubt. */
+  #agreed(name: string, { fitting }: Listing): SnapshotPart | undefined {
+    const now = this.#parts.get(name);
+    return now?.stamp === unlisted ? now : (fitting.get(name) ?? now);
   }
 
   /** Of a dataset that was not listed now. */
@@ -174,10 +215,22 @@ export class SnapshotIndex {
   }
 }
 
-/** All snapshots of these datasets, without columns for a dataset that has none. */
+/**
+ * All snapshots of the datasets in `of`, without columns for a dataset that has none, and some snapshots of those in
+ * `named`.
+ */
 export interface Listing {
   readonly of: ReadonlySet<string>;
   readonly columns: ReadonlyMap<string, SnapshotColumns>;
+  readonly named: ReadonlyMap<string, NamedSnapshots>;
+  /** What was known of datasets whose snapshots were as they had been listed. */
+  readonly fitting: ReadonlyMap<string, SnapshotPart>;
+}
+
+/** Snapshots of one dataset that were looked at by name. What was not found is gone. */
+export interface NamedSnapshots {
+  readonly asked: readonly string[];
+  readonly found: readonly Snapshot[];
 }
 
 /** Sorts snapshots into columns by dataset, in pieces. */
@@ -197,8 +250,26 @@ export function* columnsOf(snapshots: Iterable<Snapshot>): Generator<undefined, 
   return columns;
 }
 
-/** No dataset has this stamp. */
+/** No dataset has these stamps: the snapshots of a part were not listed, or only some were looked at since. */
 const unlisted = '';
+const partly = 'partly';
+
+/** The part after a look at some snapshots. New ones come last, also one that has the name of one that is gone. */
+function withNamed(part: SnapshotPart, named: NamedSnapshots | undefined): SnapshotPart {
+  if (named === undefined) return part;
+  const found = new Map(named.found.map((one) => [one.name, one]));
+  const asked = new Set(named.asked);
+  const isAnyKnown = named.asked.some((name) => positionIn(part.columns, name) !== undefined);
+  const kept: Snapshot[] = [];
+  for (const one of isAnyKnown ? snapshotsOf(part) : []) {
+    const now = found.get(one.name);
+    if (!asked.has(one.name)) kept.push(one);
+    else if (now?.created === one.created && found.delete(one.name)) kept.push(now);
+  }
+  const made = [...found.values()].toSorted((a, b) => a.created - b.created);
+  const columns = isAnyKnown ? appended(noSnapshots, [...kept, ...made]) : appended(part.columns, made);
+  return { ...part, stamp: part.stamp === unlisted ? unlisted : partly, columns };
+}
 
 /** Field by field, because a spread takes several times as long, and a list has a hundred thousand of them. */
 function known({ dataset, kind, columns }: SnapshotPart, at: number): KnownSnapshot {

@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import {
   type Dataset,
+  type DatasetScope,
   isHidden,
   isInBin,
+  type Named,
   type Pool,
   type Zfs,
   type ZfsEvent,
@@ -44,6 +46,9 @@ const mostSubjects = 200;
 
 /** Datasets whose snapshots are listed at once: a list and its text take ten times the memory of the columns made of it. */
 const mostListed = 200;
+
+/** For more snapshots by name than this, all those of their datasets are listed. */
+const mostNamed = 200;
 
 /** What one look at recalled snapshots lists at most, unless a dataset has more: a second's work for slow disks. */
 const mostVerified = { datasets: 100, snapshots: 1000 } as const;
@@ -91,12 +96,18 @@ export class StorageLooks {
   readonly #poolMarks = new Map<string, Mark>();
   /** The same for datasets that were looked at with everything below them. */
   readonly #treeMarks = new Map<string, Mark>();
+  /**
+   * For datasets of which only some snapshots were looked at: the last look at all of them, and the looks at these
+   * snapshots since. They do not cover the event of a snapshot that another program made meanwhile.
+   */
+  readonly #partly = new Map<string, { readonly since: Mark; readonly seen: ReadonlyMap<string, Mark> }>();
+  #underWay = 0;
   readonly #zfs: Zfs;
   readonly #now: () => number;
   readonly #changed: () => void;
   readonly #atRest: () => Promise<void>;
   readonly #everything = new SharedLook<void>(
-    () => this.#lookAtEverything(),
+    () => this.#counted(() => this.#lookAtEverything()),
     () => {},
   );
   readonly #subjects = new SharedLook<readonly ZfsSubject[]>(
@@ -196,10 +207,14 @@ export class StorageLooks {
     const isLater = ({ at }: Mark) => at > happened && at <= now;
     if (subject === 'everything') return isLater(this.#whole);
     if ('pool' in subject) return isLater(this.#markOf(this.#poolMarks, subject.pool));
-    const { dataset, below = false } = subject;
+    const { dataset, below = false, snapshot } = subject;
     const isSeen = (name: string) => isLater(this.#markOf(this.#marks, name));
-    if (below === false) return isSeen(dataset);
+    const partly = snapshot === undefined ? undefined : this.#partly.get(dataset);
+    if (partly !== undefined && snapshot !== undefined) return isLater(partly.seen.get(snapshot) ?? partly.since);
+    if (below === false && isSeen(dataset)) return true;
+    if (below === false && snapshot === undefined) return false;
     if (isLater(this.#whole)) return true;
+    // What destroys a dataset destroys its snapshots first.
     if ([...this.#treeMarks].some(([root, mark]) => isWithin(dataset, root) && isLater(mark))) return true;
     // Others below it have events of their own.
     return below === 'known' && isSeen(dataset) && this.#knownIn(dataset).every(isSeen);
@@ -232,6 +247,7 @@ export class StorageLooks {
     keepNewer(this.#marks, mark, wholeDatasets, this.#datasets);
     this.#whole = mark;
     const seen = datasets.filter((one) => wholeDatasets.get(one.name) === one);
+    for (const { name } of seen) this.#partly.delete(name);
     this.#keep(inOrder(wholePools), inOrder(wholeDatasets), seen, listed);
   }
 
@@ -244,14 +260,32 @@ export class StorageLooks {
   }
 
   async #lookAt(subjects: readonly ZfsSubject[]): Promise<void> {
-    if (subjects.length > mostSubjects) return await this.#everything.ask();
+    const holders = new Set(subjects.map((subject) => ('pool' in subject ? subject.pool : subject.dataset)));
+    if (holders.size > mostSubjects) return await this.#everything.ask();
+    return await this.#counted((isAlone) => this.#lookByName(subjects, isAlone));
+  }
+
+  /**
+   * Counts the looks under way. Only a look that is alone at its start may be at single snapshots, and those that begin
+   * before its end are not: otherwise one of two looks would replace what the other found about other snapshots.
+   */
+  async #counted(look: (isAlone: boolean) => Promise<void>): Promise<void> {
+    this.#underWay += 1;
+    try {
+      await look(this.#underWay === 1);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  async #lookByName(subjects: readonly ZfsSubject[], isAlone: boolean): Promise<void> {
     const mark = this.#begin();
     const ofDatasets = subjects.filter((subject) => 'dataset' in subject);
-    const asked = ofDatasets.filter(({ isGone }) => isGone !== true);
+    const left = ofDatasets.filter(({ isGone }) => isGone !== true);
     // Unless something of their names was made since, it is known what a look at them finds.
     const destroyed = ofDatasets
       .map(({ dataset }) => dataset)
-      .filter((name) => !asked.some(({ dataset }) => isWithin(dataset, name)));
+      .filter((name) => !left.some(({ dataset }) => isWithin(dataset, name)));
     const knownBelow = ofDatasets
       .filter(({ below }) => below === 'known')
       .map(({ dataset }) => ({ dataset, all: this.#knownIn(dataset) }));
@@ -269,12 +303,22 @@ export class StorageLooks {
     const alone = [...new Set([...names, ...poolNames].flatMap(withThoseAbove))].filter(
       (name) => !trees.some((root) => isWithin(name, root)) && !isDestroyed(name),
     );
-    const [pools, found] = await Promise.all([
+    const known = new Set(few.flatMap(({ all }) => all));
+    const isWhole = (name: string) => !isAlone || known.has(name) || !alone.includes(name);
+    const asked = this.#askedByName(ofDatasets, isWhole);
+    const [pools, { datasets: found, snapshots }] = await Promise.all([
       poolNames.length === 0 ? [] : this.#zfs.pools(poolNames),
-      alone.length + trees.length === 0 ? [] : this.#zfs.datasets({ names: alone, trees }),
+      this.#read({ names: alone, trees }, asked),
     ]);
     const made = new Set(subjects.flatMap((one) => ('dataset' in one && one.isNew === true ? [one.dataset] : [])));
-    const listed = await this.#listed(found, made);
+    const named = new Map(
+      [...asked].map(([name, names]) => [
+        name,
+        { asked: names, found: snapshots.filter(({ dataset }) => dataset === name) },
+      ]),
+    );
+    const listed = await this.#listed(found, made, named);
+    const since = new Map([...asked.keys()].map((name) => [name, this.#markOf(this.#marks, name)]));
     const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, poolNames);
     // The children of a removed dataset were removed with it.
     const there = new Set(found.map(({ name }) => name));
@@ -286,18 +330,56 @@ export class StorageLooks {
     for (const root of [...roots, ...destroyed])
       if (this.#markOf(this.#treeMarks, root).look < mark.look) this.#treeMarks.set(root, mark);
     this.#isPartial = true;
-    this.#keep(
-      newPools,
-      datasets,
-      found.filter((one) => datasets.get(one.name) === one),
-      listed,
-    );
+    const seen = found.filter((one) => datasets.get(one.name) === one);
+    for (const { name } of seen) {
+      const before = this.#partly.get(name) ?? { since: since.get(name), seen: new Map<string, Mark>() };
+      const names = (asked.get(name) ?? []).map((snapshot) => [snapshot, mark] as const);
+      if (before.since === undefined || names.length === 0) this.#partly.delete(name);
+      else this.#partly.set(name, { since: before.since, seen: new Map([...before.seen, ...names]) });
+    }
+    this.#keep(newPools, datasets, seen, listed);
+  }
+
+  /** The snapshots to look at by name, with their datasets: those of which a look concerns only some, and is not `isWhole`. */
+  #askedByName(
+    subjects: readonly { readonly dataset: string; readonly snapshot?: string }[],
+    isWhole: (dataset: string) => boolean,
+  ): ReadonlyMap<string, readonly string[]> {
+    const names = Map.groupBy(subjects, ({ dataset }) => dataset);
+    const asked = new Map<string, readonly string[]>();
+    for (const [dataset, own] of names) {
+      const some = own.flatMap(({ snapshot }) => snapshot ?? []);
+      const all = some.length < own.length || isWhole(dataset) ? undefined : this.#snapshots.around(dataset, some);
+      if (all !== undefined) asked.set(dataset, all);
+    }
+    const count = [...asked.values()].reduce((sum, all) => sum + all.length, 0);
+    return count > mostNamed ? new Map() : asked;
+  }
+
+  /** What is there of these datasets, and of these snapshots by dataset, in as few programs as possible. */
+  async #read(
+    { names = [], trees = [] }: DatasetScope,
+    snapshots: ReadonlyMap<string, readonly string[]>,
+  ): Promise<Named> {
+    if (names.length + trees.length === 0) return { datasets: [], snapshots: [] };
+    if (snapshots.size === 0) return { datasets: await this.#zfs.datasets({ names, trees }), snapshots: [] };
+    const ids = [...snapshots].flatMap(([dataset, own]) => own.map((name) => `${dataset}@${name}`));
+    const [some, below] = await Promise.all([
+      this.#zfs.named([...names, ...ids]),
+      trees.length === 0 ? [] : this.#zfs.datasets({ trees }),
+    ]);
+    return { ...some, datasets: [...some.datasets, ...below] };
   }
 
   /** The snapshots of the datasets whose snapshots changed: of all that there are, or of some, these of them new. */
-  async #listed(found: readonly Dataset[], made: ReadonlySet<string> | 'all'): Promise<Listing> {
-    const datasets = found.filter(({ name }) => !isHidden(name));
+  async #listed(
+    found: readonly Dataset[],
+    made: ReadonlySet<string> | 'all',
+    named: Listing['named'] = new Map(),
+  ): Promise<Listing> {
+    const datasets = found.filter(({ name }) => !isHidden(name) && !named.has(name));
     const stale = this.#snapshots.stale(datasets);
+    const fitting = this.#snapshots.fitting(datasets);
     const without = new Set(
       made === 'all'
         ? []
@@ -311,7 +393,7 @@ export class StorageLooks {
       const listed = await inSlices(columnsOf(await this.#zfs.snapshots(some)));
       for (const [name, own] of listed) columns.set(name, own);
     }
-    return { of: new Set(stale), columns };
+    return { of: new Set(stale), columns, named, fitting };
   }
 
   /**
@@ -364,6 +446,7 @@ export class StorageLooks {
 
   #keep(pools: Storage['pools'], all: Storage['datasets'], looked: readonly Dataset[], listed: Listing): void {
     this.#datasets = all;
+    for (const name of this.#partly.keys()) if (!all.has(name)) this.#partly.delete(name);
     const hidesSome = [...all.keys()].some(isHidden);
     const datasets = hidesSome ? new Map([...all].filter(([name]) => !isHidden(name))) : all;
     const seen = hidesSome ? looked.filter(({ name }) => !isHidden(name)) : looked;

@@ -42,12 +42,13 @@ export function plannedStep({ title, nature, show, isMade }: Step): PlannedStep 
 
 /** What steps touch, as texts. */
 export function subjectsOf(touches: readonly Touched[]): readonly string[] {
-  return touches.map((touched) => {
+  const subjects = touches.map((touched) => {
     if (typeof touched === 'string') return touched.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
     if ('path' in touched) return touched.path;
     if ('pool' in touched) return `pool ${touched.pool}`;
     return `dataset ${touched.dataset}${(touched.below ?? false) === false ? '' : ' and those below'}`;
   });
+  return [...new Set(subjects)];
 }
 
 /** Milliseconds for one diff: that of two long files that have nothing in common would occupy the daemon. */

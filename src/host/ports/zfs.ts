@@ -19,7 +19,8 @@ export interface Zfs extends Pools, PoolDevices, EncryptionKeys, Datasets, Snaps
 /**
  * What changed: the state of a pool, or a dataset with its snapshots; with `below` also all datasets below it, or with
  * `known` only those that are known, because the change adds none. `isNew` is a dataset that was just created empty,
- * `isGone` one that was destroyed with all below it.
+ * `isGone` one that was destroyed with all below it. With `snapshot`, of its snapshots only the one of this name was made
+ * or destroyed.
  */
 export type ZfsSubject =
   | { readonly pool: string }
@@ -28,6 +29,7 @@ export type ZfsSubject =
       readonly below?: boolean | 'known';
       readonly isNew?: boolean;
       readonly isGone?: boolean;
+      readonly snapshot?: string;
     };
 
 export interface ZfsEvent {

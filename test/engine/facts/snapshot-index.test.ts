@@ -42,7 +42,12 @@ async function look(
 ): Promise<SnapshotIndex> {
   const stale = index.stale(datasets);
   const columns = await inSlices(columnsOf(stale.length === 0 ? [] : await list(stale)));
-  return index.renewed(new Map(datasets.map((one) => [one.name, one])), datasets, { of: new Set(stale), columns });
+  return index.renewed(new Map(datasets.map((one) => [one.name, one])), datasets, {
+    of: new Set(stale),
+    columns,
+    named: new Map(),
+    fitting: new Map(),
+  });
 }
 
 test('only the snapshots of datasets with a changed stamp are listed again', async () => {
@@ -101,12 +106,66 @@ test('a dataset that became stale between the listing and the index is listed by
   const renewed = earlier.renewed(new Map([['a', dataset('a', 'y')]]), [dataset('a', 'y')], {
     of: new Set(),
     columns: new Map(),
+    named: new Map(),
+    fitting: new Map(),
   });
   assert.deepEqual(
     [...renewed.all].map(({ id }) => id),
     ['a@1'],
   );
   assert.deepEqual(renewed.stale([dataset('a', 'y')]), ['a']);
+});
+
+/** The index after a look at some snapshots of a dataset, where these of them were found. */
+function lookAtSome(index: SnapshotIndex, of: string, asked: readonly string[], found: readonly Snapshot[]) {
+  const now = dataset(of, 'now');
+  return index.renewed(new Map([[of, now]]), [now], {
+    of: new Set(),
+    columns: new Map(),
+    named: new Map([[of, { asked, found }]]),
+    fitting: new Map(),
+  });
+}
+
+test('a look at some snapshots adds, changes and removes these, and the next look lists all', async () => {
+  const { list } = machine('a@1', 'a@2', 'a@3');
+  const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
+  assert.deepEqual(index.around('a', ['2']), ['2', '1', '3']);
+  assert.deepEqual(index.around('a', ['4']), ['4']);
+  assert.equal(index.around('b', ['1']), undefined);
+  const made = lookAtSome(index, 'a', ['4'], [{ ...snapshot('a@4'), created: 7 }]);
+  assert.deepEqual(
+    made.of('a').map(({ id, created, newest }) => [id, created, newest]),
+    [
+      ['a@1', 0, false],
+      ['a@2', 0, false],
+      ['a@3', 0, false],
+      ['a@4', 7, true],
+    ],
+  );
+  const destroyed = lookAtSome(made, 'a', ['2', '1', '3'], [{ ...snapshot('a@1'), used: 5 }, snapshot('a@3')]);
+  assert.deepEqual(
+    destroyed.of('a').map(({ id, used }) => [id, used]),
+    [
+      ['a@1', 5],
+      ['a@3', 0],
+      ['a@4', 0],
+    ],
+  );
+  assert.deepEqual(destroyed.stale([dataset('a', 'now')]), ['a']);
+  assert.deepEqual(destroyed.parts, [], 'another run lists them');
+});
+
+test('a snapshot that has the name of one that is gone is the newest', async () => {
+  const { list } = machine('a@1', 'a@2');
+  const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], list);
+  const again = lookAtSome(index, 'a', ['1', '2'], [{ ...snapshot('a@1'), created: 9 }, snapshot('a@2')]);
+  assert.deepEqual(
+    again.of('a').map(({ id }) => id),
+    ['a@2', 'a@1'],
+  );
+  const none = lookAtSome(index, 'a', ['1', '2'], []);
+  assert.deepEqual(none.of('a'), []);
 });
 
 const nameOf = fc.stringMatching(/^[-a-zA-Z0-9_.: ]{1,20}$/);

@@ -24,6 +24,7 @@ async function machineWithPool(
   });
   const listed: (DatasetScope | 'everything')[] = [];
   const asked: (readonly string[] | 'everything')[] = [];
+  const named: (readonly string[])[] = [];
   const later = async <T>(answer: Promise<T>): Promise<T> => {
     const turns = slow();
     const it = await answer;
@@ -35,6 +36,10 @@ async function machineWithPool(
     datasets: (scope?: DatasetScope) => {
       listed.push(scope ?? 'everything');
       return later(zfs.datasets(scope));
+    },
+    named: (names: readonly string[]) => {
+      named.push(names);
+      return later(zfs.named(names));
     },
     snapshots: (names?: readonly string[]) => {
       asked.push(names ?? 'everything');
@@ -53,7 +58,7 @@ async function machineWithPool(
   const pass = (milliseconds: number) => {
     clock += milliseconds;
   };
-  return { zfs, watched, looks, listed, asked, now, pass };
+  return { zfs, watched, looks, listed, asked, named, now, pass };
 }
 
 const namesIn = (looks: StorageLooks) => [...looks.storage.datasets.keys()];
@@ -247,6 +252,65 @@ test('the snapshots of a dataset that was just created are listed only if ZFS ha
   assert.deepEqual(asked, [['tank/b'], ['tank/c']]);
 });
 
+test('a look at one snapshot reads it together with its dataset, and lists no others', async (t) => {
+  const { zfs, looks, listed, asked, named, now } = await machineWithPool(t);
+  await zfs.createDataset('tank/a');
+  await zfs.createSnapshot('tank/a@1');
+  await zfs.createSnapshot('tank/a@2');
+  // Nothing is known of its other snapshots.
+  await looks.renew([{ dataset: 'tank/a', snapshot: '2' }]);
+  assert.deepEqual(asked, [['tank/a']]);
+  assert.deepEqual(named, []);
+  listed.length = 0;
+  asked.length = 0;
+  const at = now();
+  await zfs.createSnapshot('tank/a@3');
+  await looks.renew([{ dataset: 'tank/a', snapshot: '3' }]);
+  await zfs.destroySnapshot('tank/a@1');
+  await looks.renew([{ dataset: 'tank/a', snapshot: '1' }]);
+  assert.deepEqual(named, [
+    ['tank', 'tank/a', 'tank/a@3'],
+    ['tank', 'tank/a', 'tank/a@1', 'tank/a@2'],
+  ]);
+  assert.deepEqual([listed, asked], [[], []]);
+  assert.deepEqual(snapshotsIn(looks), ['tank/a@2', 'tank/a@3']);
+  // Their events tell nothing new; that of a snapshot that another program made in between does.
+  await looks.heed([
+    { subject: { dataset: 'tank/a', snapshot: '3' }, at },
+    { subject: { dataset: 'tank/a', snapshot: '1' }, at },
+    { subject: { dataset: 'tank/a' }, at },
+  ]);
+  assert.equal(named.length, 2);
+  await zfs.createSnapshot('tank/a@theirs');
+  await looks.heed([{ subject: { dataset: 'tank/a', snapshot: 'theirs' }, at }]);
+  assert.deepEqual(snapshotsIn(looks), ['tank/a@2', 'tank/a@3', 'tank/a@theirs']);
+  await looks.renew([{ dataset: 'tank/a' }]);
+  assert.deepEqual(asked, [['tank/a']]);
+  await looks.heed([{ subject: { dataset: 'tank/a', snapshot: 'another' }, at }]);
+  assert.equal(named.length, 3);
+});
+
+test('what destroys a dataset destroys its snapshots, and a look at it covers their events', async (t) => {
+  const { zfs, looks, listed, asked, named, now } = await machineWithPool(t);
+  await zfs.createDataset('tank/a');
+  await zfs.createSnapshot('tank/a@1');
+  await looks.renewAll();
+  const at = now();
+  await zfs.destroyDataset('tank/a', { recursive: true });
+  await looks.renew([{ dataset: 'tank/a', below: true, isGone: true }]);
+  listed.length = 0;
+  await looks.heed([{ subject: { dataset: 'tank/a', snapshot: '1' }, at }]);
+  assert.deepEqual([listed, named], [[], []]);
+  assert.deepEqual(asked, [['tank/a']]);
+});
+
+test('for very many snapshots by name, all those of their dataset are listed', async (t) => {
+  const { zfs, looks, listed, asked, named } = await machineWithPool(t);
+  await zfs.createSnapshot('tank@1');
+  await looks.renew(Array.from({ length: 500 }, (_, n) => ({ dataset: 'tank', snapshot: String(n) })));
+  assert.deepEqual([listed, named, asked], [[{ names: ['tank'], trees: [] }], [], [['tank']]]);
+});
+
 test('an event that a look has seen does not make a look at everything due', async (t) => {
   const { looks, now } = await machineWithPool(t);
   const at = now();
@@ -283,7 +347,7 @@ test('a look at everything never restores what a look at a subject found removed
 
 test('looks that overtake one another never restore removed datasets or hide existing ones', async (t) => {
   const step = fc.record({
-    what: fc.constantFrom('create', 'destroy', 'snapshot', 'everything'),
+    what: fc.constantFrom('create', 'destroy', 'snapshot', 'destroy snapshot', 'snapshot of others', 'everything'),
     name: fc.constantFrom('tank/a', 'tank/a/b', 'tank/c'),
     waits: fc.boolean(),
   });
@@ -293,42 +357,56 @@ test('looks that overtake one another never restore removed datasets or hide exi
   );
   await fc.assert(
     fc.asyncProperty(runs, async ([steps, delays]) => {
-      const { zfs, looks } = await machineWithPool(t, () => delays.next().value ?? 0);
+      const { zfs, looks, now } = await machineWithPool(t, () => delays.next().value ?? 0);
       const pending: Promise<void>[] = [];
       for (const [index, { what, name, waits }] of steps.entries()) {
         if (what === 'everything') {
           pending.push(looks.renewAll());
           continue;
         }
+        const [oldest] = await zfs.snapshots([name]);
+        const snapshot = what === 'destroy snapshot' ? (oldest?.name ?? 'none') : String(index);
         // An operation that is not possible on this machine changes nothing, but is read again all the same.
         const deed =
           what === 'create'
             ? zfs.createDataset(name)
             : what === 'destroy'
               ? zfs.destroyDataset(name, { recursive: true })
-              : zfs.createSnapshot(`${name}@${index}`);
+              : what === 'destroy snapshot'
+                ? zfs.destroySnapshot(`${name}@${snapshot}`)
+                : zfs.createSnapshot(`${name}@${snapshot}`);
         const isDone = await deed.then(
           () => true,
           () => false,
         );
+        if (what === 'snapshot of others') {
+          if (isDone) pending.push(looks.heed([{ subject: { dataset: name, snapshot }, at: now() }]));
+          continue;
+        }
         // A destruction names what lay below, too, so that children that it removed are missed also when the dataset
         // is there again by the time of the look.
         const isGone = what === 'destroy' && isDone;
-        const look = looks.renew([{ dataset: name, below: what === 'destroy', isGone }]);
+        const isOfDataset = what === 'create' || what === 'destroy';
+        const look = looks.renew([
+          isOfDataset ? { dataset: name, below: what === 'destroy', isGone } : { dataset: name, snapshot },
+        ]);
         if (waits) {
           await look;
           const there = (await zfs.datasets({ names: [name] })).length > 0;
           assert.equal(looks.storage.datasets.has(name), there, `${name} after ${what}`);
-          assert.deepEqual(
-            looks.storage.snapshots.of(name).map(({ id }) => id),
-            (await zfs.snapshots([name])).map((one) => `${one.dataset}@${one.name}`),
-          );
+          // Those of others may not have been heeded yet.
+          const known = looks.storage.snapshots.of(name).map((one) => one.name);
+          if (!isOfDataset && there && isDone) assert.equal(known.includes(snapshot), what === 'snapshot');
         } else pending.push(look);
       }
       await Promise.all(pending);
       assert.deepEqual(
         namesIn(looks),
         (await zfs.datasets()).map(({ name }) => name),
+      );
+      assert.deepEqual(
+        snapshotsIn(looks),
+        (await zfs.snapshots()).map((one) => `${one.dataset}@${one.name}`),
       );
     }),
     { numRuns: 300 },

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Host } from '../../../src/host/ports/index.ts';
-import { newMark } from '../../../src/host/ports/zfs.ts';
+import { type Dataset, newMark, type Snapshot } from '../../../src/host/ports/zfs.ts';
 import { finallyOf, type HostUnderTest } from '../../support/hosts.ts';
 import { freeDisks, freshName, poolOn, refused } from './support.ts';
 
@@ -962,6 +962,27 @@ export function describeZfs(hosts: readonly HostUnderTest[]): void {
           assert.equal(one.deferred, false);
         }
         assert.deepEqual(await namesOf(host, `${pool}/none`), []);
+      });
+
+      test('datasets and snapshots are looked up by name as lists show them, without those that do not exist', async (t) => {
+        const host = await start(t);
+        const pool = await poolOn(host, t);
+        await host.zfs.createDataset(`${pool}/a`, { comment: 'of\n*weird* \ttext' });
+        await host.zfs.createVolume(`${pool}/v`, 10 * MiB, { properties: { refreservation: '0' } });
+        await host.zfs.createSnapshot(`${pool}/a@zz`, { task: 12 });
+        await host.zfs.createSnapshot(`${pool}/a@aa b`);
+        await host.zfs.createSnapshot(`${pool}/v@other`);
+        const names = ['', '/a', '/a@zz', '/a@aa b', '/a@none', '/none', '/none@zz', '/v@other'];
+        const { datasets, snapshots } = await host.zfs.named(names.map((name) => `${pool}${name}`));
+        // Space changes by itself for a moment.
+        const stable = (all: readonly Dataset[]) =>
+          all.map(({ name, kind, mountpoint, comment, properties, inherited }) => ({
+            ...{ name, kind, mountpoint, comment, properties, inherited },
+          }));
+        const named = (all: readonly Snapshot[]) => all.map(({ used: _, ...one }) => one);
+        assert.deepEqual(stable(datasets), stable(await host.zfs.datasets({ names: [pool, `${pool}/a`] })));
+        assert.deepEqual(named(snapshots), named(await host.zfs.snapshots([`${pool}/a`, `${pool}/v`])));
+        assert.deepEqual(await host.zfs.named([`${pool}/none`, `${pool}@none`]), { datasets: [], snapshots: [] });
       });
 
       test('a dataset has figures of its data, and nothing was written right after a snapshot', async (t) => {

@@ -30,9 +30,9 @@ const history = (what: string, dataset: string) =>
     time: '0x65600000 0x1dcd6500 ',
   });
 
-test('an event of a dataset names it, in milliseconds', () => {
+test('an event of a dataset or snapshot names it, in milliseconds', () => {
   assert.deepEqual(eventsIn(history('snapshot', 'tank/media@monday')), [
-    { subject: { dataset: 'tank/media' }, at: 0x65600000 * 1000 + 500 },
+    { subject: { dataset: 'tank/media', snapshot: 'monday' }, at: 0x65600000 * 1000 + 500 },
   ]);
 });
 
@@ -44,14 +44,17 @@ test('a change that the datasets below inherit or move with is an event of the w
   assert.deepEqual(subjectOf('rename'), { dataset: 'tank', below: true });
 });
 
-test('a setting is an event of what is known below, and one of a snapshot concerns its dataset alone', () => {
+test('a setting is an event of what is known below, and one of a snapshot concerns it alone', () => {
   const subjectOf = (what: string, dataset: string) => eventsIn(history(what, dataset))[0]?.subject;
   for (const what of ['set', 'inherit']) {
     assert.deepEqual(subjectOf(what, 'tank/media'), { dataset: 'tank/media', below: 'known' });
-    assert.deepEqual(subjectOf(what, 'tank/media@monday'), { dataset: 'tank/media' });
+    assert.deepEqual(subjectOf(what, 'tank/media@monday'), { dataset: 'tank/media', snapshot: 'monday' });
+    assert.deepEqual(subjectOf(what, 'tank/media#monday'), { dataset: 'tank/media' });
   }
-  // A look at what was destroyed covers the events of its snapshots.
-  assert.deepEqual(subjectOf('destroy', 'tank/media@monday'), { dataset: 'tank/media', below: 'known' });
+  assert.deepEqual(subjectOf('destroy', 'tank/media@monday'), { dataset: 'tank/media', snapshot: 'monday' });
+  // What changes others too is looked at as a whole.
+  assert.deepEqual(subjectOf('rollback', 'tank/media@monday'), { dataset: 'tank/media', below: true });
+  assert.deepEqual(subjectOf('release', 'tank/media@monday'), { dataset: 'tank/media' });
 });
 
 test('an event of a pool names the pool, and a new or removed pool concerns all pools', () => {

@@ -1,22 +1,29 @@
 import { collected } from '../../../lib/slices.ts';
 import { HostError } from '../../ports/index.ts';
-import type { Dataset, DatasetScope, DatasetSettings, Datasets, NewDatasetSettings } from '../../ports/zfs.ts';
+import type { Dataset, DatasetScope, DatasetSettings, Datasets, Named, NewDatasetSettings } from '../../ports/zfs.ts';
 import { expectSuccess } from '../runner.ts';
 import { isMade } from './made.ts';
 import { moveDataset } from './moving.ts';
 import { areGone, ofSystem, type Programs } from './programs.ts';
-import { asking } from './properties.ts';
+import { asking, type Properties } from './properties.ts';
 import { describing, type Look, readDataset } from './read-datasets.ts';
+import { readSnapshot, snapshotProperties } from './read-snapshots.ts';
 import { encryptionArgv, markArgv, optionsOf, ownSettings, restore, set, wantedOf } from './settings.ts';
 import { deviceOfVolume } from './volume-device.ts';
+
+/** Those of datasets and of snapshots, which lack most of the former. */
+const namedProperties: readonly string[] = [...new Set([...describing, ...snapshotProperties])];
 
 export function linuxDatasets(programs: Programs): Datasets {
   // Its numbers are part of some stamps, which are compared with those of an earlier run.
   let looks = Date.now();
+  const newLook = (): Look => {
+    looks += 1;
+    return { now: Date.now() / 1000, look: looks };
+  };
   const datasets: Datasets = {
     async datasets(scope?: DatasetScope): Promise<readonly Dataset[]> {
-      looks += 1;
-      const look = { now: Date.now() / 1000, look: looks };
+      const look = newLook();
       const { names = [], trees = [] } = scope ?? {};
       const lists =
         scope === undefined
@@ -25,9 +32,22 @@ export function linuxDatasets(programs: Programs): Datasets {
               names.length === 0 ? [] : list(programs, look, [], names),
               trees.length === 0 ? [] : list(programs, look, ['-r'], trees),
             ]);
-      const isSystem = await ofSystem();
-      const found = new Map(lists.flat().map((one) => [one.name, one]));
-      return [...found.values()].filter(({ name }) => !isSystem(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+      return await ofAppliance(lists.flat());
+    },
+
+    async named(names: readonly string[]): Promise<Named> {
+      const look = newLook();
+      const found = await collected(
+        await propertiesOf(programs, namedProperties, ['-t', 'filesystem,volume,snapshot'], names),
+      );
+      const [snapshots, others] = [
+        found.filter(([name]) => name.includes('@')),
+        found.filter(([name]) => !name.includes('@')),
+      ];
+      return {
+        datasets: await ofAppliance(others.map(([name, properties]) => readDataset(name, properties, look))),
+        snapshots: snapshots.map(([name, properties]) => readSnapshot(name, properties)),
+      };
     },
 
     async createDataset(name: string, settings: NewDatasetSettings = {}): Promise<void> {
@@ -114,14 +134,28 @@ async function list(
   options: readonly string[],
   names: readonly string[] = [],
 ): Promise<readonly Dataset[]> {
-  const question = asking(describing);
-  const argv = question.argv(names, [...options, '-t', 'filesystem,volume']);
+  const found = await propertiesOf(programs, describing, [...options, '-t', 'filesystem,volume'], names);
+  return await collected(found.map(([name, properties]) => readDataset(name, properties, look)));
+}
+
+/** The properties of all, or of those of these names that are there, read one after the other. */
+async function propertiesOf(
+  programs: Programs,
+  properties: readonly string[],
+  options: readonly string[],
+  names: readonly string[],
+): Promise<IteratorObject<readonly [string, Properties]>> {
+  const question = asking(properties);
+  const argv = question.argv(names, options);
   const outcome = await programs.run(...argv);
   // Those that are there are printed regardless.
   if (!(names.length > 0 && areGone(outcome))) expectSuccess(outcome, argv);
-  return await collected(read());
+  return Iterator.from(question.read(outcome.stdout));
+}
 
-  function* read(): Iterable<Dataset> {
-    for (const [name, properties] of question.read(outcome.stdout)) yield readDataset(name, properties, look);
-  }
+/** Without those of the machine's own system, each once, parents before children. */
+async function ofAppliance(found: readonly Dataset[]): Promise<readonly Dataset[]> {
+  const isSystem = await ofSystem();
+  const byName = new Map(found.map((one) => [one.name, one]));
+  return [...byName.values()].filter(({ name }) => !isSystem(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -12,6 +12,9 @@ const deep = new Set(['destroy', 'receive', 'finish receiving', 'rollback']);
 /** Changes of a dataset that its descendants inherit. A creation with properties is followed by one. */
 const inherited = new Set(['set', 'inherit']);
 
+/** Changes of one snapshot that change no other snapshot, except how much of the space is that of its neighbors alone. */
+const ofOneSnapshot = new Set(['snapshot', 'destroy', 'set', 'inherit']);
+
 /** Changes that move a dataset within its pool; the event names only one of the two names. */
 const moving = new Set(['rename', 'promote']);
 
@@ -50,14 +53,13 @@ function subjectOf(values: ReadonlyMap<string, string>): ZfsSubject | 'everythin
   const pool = values.get('pool');
   const eventClass = values.get('class') ?? '';
   if (pool === undefined || ofPoolList.test(eventClass)) return 'everything';
-  const [dataset = '', snapshot] = (values.get('history_dsname') ?? '').split(/[@#]/);
+  const [, dataset = '', kind, name = ''] = /^([^@#]*)([@#]?)(.*)$/.exec(values.get('history_dsname') ?? '') ?? [];
   if (dataset === '') return { pool };
   const what = values.get('history_internal_name') ?? '';
   if (moving.has(what)) return { dataset: pool, below: true };
-  // What destroys a dataset destroys its snapshots first.
-  if (snapshot !== undefined && what === 'destroy') return { dataset, below: 'known' };
+  if (kind === '@' && ofOneSnapshot.has(what)) return { dataset, snapshot: name };
   if (deep.has(what)) return { dataset, below: true };
-  return inherited.has(what) && snapshot === undefined ? { dataset, below: 'known' } : { dataset };
+  return inherited.has(what) && kind === '' ? { dataset, below: 'known' } : { dataset };
 }
 
 /** An event without a time counts as one that happens now. */

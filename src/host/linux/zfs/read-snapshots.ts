@@ -1,14 +1,11 @@
 import { type Hold, type Snapshot, taskProperty } from '../../ports/zfs.ts';
+import type { Properties } from './properties.ts';
 
-/** The columns of `zfs list -t snapshot` that describe a snapshot. */
-export const snapshotColumns: readonly string[] = [
-  'name',
-  'used',
-  'referenced',
-  'creation',
-  'defer_destroy',
-  taskProperty,
-];
+/** The properties that describe a snapshot. */
+export const snapshotProperties = ['used', 'referenced', 'creation', 'defer_destroy', taskProperty] as const;
+
+/** The columns of `zfs list -t snapshot` for them. */
+export const snapshotColumns: readonly string[] = ['name', ...snapshotProperties];
 
 /** The holds, from `zfs holds -H`: snapshot, tag and time. */
 export function readHolds(list: string): readonly Hold[] {
@@ -23,15 +20,21 @@ export function* snapshotsIn(list: string): Iterable<Snapshot> {
   for (let from = 0, to = 0; from < list.length; from = to + 1) {
     const next = list.indexOf('\n', from);
     to = next < 0 ? list.length : next;
-    const snapshot = snapshotOf(list.slice(from, to));
-    if (snapshot !== undefined) yield snapshot;
+    const [fullName = '', ...values] = list.slice(from, to).split('\t');
+    if (fullName.includes('@')) yield snapshotOf(fullName, ...values);
   }
 }
 
-function snapshotOf(line: string): Snapshot | undefined {
-  const [fullName = '', used, referenced, created, deferred, task = ''] = line.split('\t');
+/** A snapshot, from the properties above as `zfs get` prints them. */
+export function readSnapshot(fullName: string, found: Properties): Snapshot {
+  return snapshotOf(fullName, ...snapshotProperties.map((property) => found.get(property)?.value));
+}
+
+function snapshotOf(
+  fullName: string,
+  ...[used, referenced, created, deferred, task = '']: readonly (string | undefined)[]
+): Snapshot {
   const at = fullName.indexOf('@');
-  if (at < 0) return undefined;
   return Object.freeze({
     dataset: fullName.slice(0, at),
     name: fullName.slice(at + 1),

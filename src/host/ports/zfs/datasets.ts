@@ -1,9 +1,12 @@
 import type { NewEncryption } from './keys.ts';
+import type { Snapshot } from './snapshots.ts';
 
 /** Filesystems and volumes, by full name (`tank/media`). Sizes are in bytes. */
 export interface Datasets {
   /** All filesystems and volumes, parents before children; with `scope`, the existing ones among these. */
   datasets(scope?: DatasetScope): Promise<readonly Dataset[]>;
+  /** The datasets and snapshots with these full names, in one look. What does not exist is left out. */
+  named(names: readonly string[]): Promise<Named>;
   createDataset(name: string, settings?: NewDatasetSettings): Promise<void>;
   /** Creates a volume: a block device of `size` bytes at `/dev/zvol/<name>`. */
   createVolume(name: string, size: number, settings?: NewDatasetSettings): Promise<void>;
@@ -41,6 +44,12 @@ export const stateDataset = '.holdfast-state';
 
 /** Whether a dataset is Holdfast's own: a bin or what is in one, or the configuration of a pair. */
 export const isHidden = (name: string): boolean => isInBin(name) || name.endsWith(`/${stateDataset}`);
+
+export interface Named {
+  /** Parents before children. */
+  readonly datasets: readonly Dataset[];
+  readonly snapshots: readonly Snapshot[];
+}
 
 /** Datasets by full name: `names` without, `trees` with all datasets below them. */
 export interface DatasetScope {

@@ -1,11 +1,12 @@
 import { isWithin } from '../../../lib/path.ts';
 import { HostError } from '../../ports/index.ts';
-import type { Dataset, DatasetScope, DatasetSettings, Datasets, NewDatasetSettings } from '../../ports/zfs.ts';
+import type { Dataset, DatasetScope, DatasetSettings, Datasets, Named, NewDatasetSettings } from '../../ports/zfs.ts';
 import { shapesOf } from './groups.ts';
 import { checkedMountpoint, deviceOf, poolNameOf } from './names.ts';
 import { settingsAfterChange, settingsAtCreation } from './properties.ts';
 import type { DatasetRecord, PoolRecord } from './record.ts';
 import { datasetRecord, encryptionRootOf, snapshotNames } from './records.ts';
+import { snapshotsIn } from './snapshots.ts';
 import { parentOf, volumeReservation } from './space.ts';
 import { outOfSpace, type PoolStore } from './store.ts';
 import { viewOf } from './view.ts';
@@ -18,6 +19,17 @@ export function virtualDatasets(store: PoolStore): Datasets {
       if (scope === undefined) return all;
       const { names = [], trees = [] } = scope;
       return all.filter(({ name }) => names.includes(name) || trees.some((root) => isWithin(name, root)));
+    },
+
+    async named(names: readonly string[]): Promise<Named> {
+      const wanted = new Set(names);
+      const holders = new Set(names.flatMap((name) => (name.includes('@') ? [name.split('@')[0]] : [])));
+      const all = store.imported().flatMap((pool) => pool.datasets);
+      const among = all.filter(({ name }) => holders.has(name)).flatMap(snapshotsIn);
+      return {
+        datasets: store.imported().flatMap((pool) => viewOf(pool).datasets.filter(({ name }) => wanted.has(name))),
+        snapshots: among.filter(({ dataset, name }) => wanted.has(`${dataset}@${name}`)),
+      };
     },
 
     async createDataset(name: string, settings: NewDatasetSettings = {}): Promise<void> {

@@ -170,7 +170,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
   };
 }
 
-function snapshotsIn({ name: dataset, kind, snapshots = [] }: DatasetRecord): readonly Snapshot[] {
+export function snapshotsIn({ name: dataset, kind, snapshots = [] }: DatasetRecord): readonly Snapshot[] {
   return snapshots.map(({ name, created, deferred = false, task }) =>
     Object.freeze({
       dataset,
