@@ -1,12 +1,9 @@
 import type { Snapshot } from '../../host/ports/zfs.ts';
+import { type NameColumn, noNames, withNames } from '../../lib/name-column.ts';
 
 /** The snapshots of one dataset in columns, in their order. */
-export interface SnapshotColumns {
+export interface SnapshotColumns extends NameColumn {
   readonly count: number;
-  /** All names, each between two line ends, which no name contains: `\nmonday\ntuesday\n`. */
-  readonly names: string;
-  /** Where in `names` each name begins. */
-  readonly starts: Uint32Array;
   readonly used: Float64Array;
   readonly referenced: Float64Array;
   readonly created: Float64Array;
@@ -18,10 +15,12 @@ export interface SnapshotColumns {
 /** The columns with these snapshots after those that are there. */
 export function appended(to: SnapshotColumns, snapshots: readonly Snapshot[]): SnapshotColumns {
   const count = to.count + snapshots.length;
-  // A name from the output of a program refers to all of that output; `join` copies.
-  const names = `${to.names}${snapshots.map(({ name }) => name).join('\n')}${snapshots.length === 0 ? '' : '\n'}`;
   const columns = {
-    ...{ count, names, starts: longer(new Uint32Array(count), to.starts) },
+    ...withNames(
+      to,
+      snapshots.map(({ name }) => name),
+    ),
+    count,
     used: longer(new Float64Array(count), to.used),
     referenced: longer(new Float64Array(count), to.referenced),
     created: longer(new Float64Array(count), to.created),
@@ -29,48 +28,27 @@ export function appended(to: SnapshotColumns, snapshots: readonly Snapshot[]): S
     tasks: longer(new Float64Array(count), to.tasks),
   };
   let at = to.count;
-  let start = to.names.length;
   // A loop, because `from` of a typed array takes ten times as long.
-  for (const { name, used, referenced, created, deferred, task } of snapshots) {
-    columns.starts[at] = start;
+  for (const { used, referenced, created, deferred, task } of snapshots) {
     columns.used[at] = used;
     columns.referenced[at] = referenced;
     columns.created[at] = created;
     columns.deferred[at] = deferred ? 1 : 0;
     columns.tasks[at] = task ?? Number.NaN;
-    start += name.length + 1;
     at += 1;
   }
   return columns;
 }
 
 /** The array, beginning with the values of a shorter one. */
-function longer<A extends Float64Array | Uint32Array | Uint8Array>(array: A, shorter: A): A {
+function longer<A extends Float64Array | Uint8Array>(array: A, shorter: A): A {
   array.set(shorter);
   return array;
 }
 
 export const noSnapshots: SnapshotColumns = {
-  ...{ count: 0, names: '\n', starts: new Uint32Array() },
+  ...noNames,
+  count: 0,
   ...{ used: new Float64Array(), referenced: new Float64Array(), created: new Float64Array() },
   ...{ deferred: new Uint8Array(), tasks: new Float64Array() },
 };
-
-export function nameAt({ names, starts }: SnapshotColumns, at: number): string {
-  const start = starts[at] ?? 0;
-  return names.slice(start, names.indexOf('\n', start));
-}
-
-/** The position of the snapshot with this name. */
-export function positionIn({ names, starts }: SnapshotColumns, name: string): number | undefined {
-  if (name === '' || name.includes('\n')) return undefined;
-  const found = names.indexOf(`\n${name}\n`);
-  if (found < 0) return undefined;
-  let [low, high] = [0, starts.length - 1];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((starts[middle] ?? 0) < found + 1) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}

@@ -1,6 +1,7 @@
 import type { Dataset, Snapshot } from '../../host/ports/zfs.ts';
+import { nameAt, positionIn } from '../../lib/name-column.ts';
 import type { Rows } from '../../lib/rows.ts';
-import { appended, nameAt, noSnapshots, positionIn, type SnapshotColumns } from './snapshot-columns.ts';
+import { appended, noSnapshots, type SnapshotColumns } from './snapshot-columns.ts';
 
 /** A snapshot with properties that depend on the other snapshots. */
 export interface KnownSnapshot extends Snapshot {
