@@ -36,6 +36,11 @@ export function shapeOf<T extends object>(members: { readonly [K in keyof T]-?: 
   };
 }
 
+/** How a value is made of the parsed content of its file; undefined for what cannot be its content. */
+export interface Form<T> {
+  readonly read: (value: unknown) => T | undefined;
+}
+
 /**
  * The persistent state of one port of the virtual machine: a frozen value, and the file that stores it. The file is
  * replaced atomically before the value, so that a killed process leaves either the old or the new state.
@@ -46,9 +51,10 @@ export class Memory<T> {
   readonly #load: () => T;
 
   /** Reads the file when the value is first used: that of a pool can have a hundred thousand snapshots. */
-  constructor(path: string, guard: Guard<T>, fresh: T) {
+  constructor(path: string, form: Guard<T> | Form<T>, fresh: T) {
+    const read = typeof form === 'function' ? (value: unknown) => (form(value) ? value : undefined) : form.read;
     this.#path = path;
-    this.#load = () => load(path, guard) ?? fresh;
+    this.#load = () => load(path, read) ?? fresh;
   }
 
   get value(): T {
@@ -127,7 +133,7 @@ function fileOf({ id }: { readonly id: number }): number {
   return Math.floor(id / idsPerFile);
 }
 
-function load<T>(path: string, guard: Guard<T>): T | undefined {
+function load<T>(path: string, read: Form<T>['read']): T | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -141,11 +147,12 @@ function load<T>(path: string, guard: Guard<T>): T | undefined {
   } catch {
     value = undefined;
   }
-  if (!guard(value))
+  const found = read(value);
+  if (found === undefined)
     throw new HostError(
       `${path} is not a valid state file of the virtual host. Remove it to start with a fresh state.`,
     );
-  return value;
+  return found;
 }
 
 /** Replaces the content of `path` atomically. Leaves nothing at `aside` on failure. */

@@ -153,8 +153,7 @@ export function virtualDatasets(store: PoolStore): Datasets {
         .imported()
         .flatMap((pool) => pool.datasets)
         .find((record) => record.name === of);
-      const found =
-        snapshot === undefined ? dataset : dataset?.snapshots?.find((candidate) => candidate.name === snapshot);
+      const found = snapshot === undefined ? dataset : dataset?.snapshots?.find(snapshot);
       return found?.made === mark;
     },
   };

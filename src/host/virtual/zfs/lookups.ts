@@ -3,7 +3,6 @@ import { isWithin } from '../../../lib/path.ts';
 import type { Replica } from '../../ports/replication.ts';
 import { type Dataset, isHidden, snapshotsFolder } from '../../ports/zfs.ts';
 import { disksIn } from './groups.ts';
-import { snapshotNames } from './records.ts';
 import type { PoolStore } from './store.ts';
 import { referencedBy, viewOf } from './view.ts';
 
@@ -49,9 +48,7 @@ export function virtualLookups(store: PoolStore): Lookups {
         .imported()
         .flatMap(({ datasets }) => datasets)
         .find((candidate) => candidate.name === name);
-      return (
-        dataset?.kind === 'volume' && (snapshot === undefined || snapshotNames(dataset).includes(`${name}@${snapshot}`))
-      );
+      return dataset?.kind === 'volume' && (snapshot === undefined || dataset.snapshots?.find(snapshot) !== undefined);
     },
 
     isMounted(path: string): boolean {
@@ -67,7 +64,7 @@ export function virtualLookups(store: PoolStore): Lookups {
         .imported()
         .flatMap(({ datasets }) => datasets)
         .find((candidate) => candidate.guid === guid);
-      const snapshot = dataset?.snapshots?.find((candidate) => candidate.name === name);
+      const snapshot = name === undefined ? undefined : dataset?.snapshots?.find(name);
       return snapshot && join(store.mounts.folderOfSnapshot(snapshot.guid), ...below);
     },
 
@@ -106,7 +103,7 @@ export function virtualLookups(store: PoolStore): Lookups {
         .map((candidate) => ({
           name: candidate.name,
           referenced: referencedBy(candidate.kind),
-          snapshots: (candidate.snapshots ?? []).map((snapshot) => ({ name: snapshot.name, guid: snapshot.guid })),
+          snapshots: Array.from(candidate.snapshots ?? [], ({ name, guid }) => ({ name, guid })),
         }));
     },
   };

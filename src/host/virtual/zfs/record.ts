@@ -1,10 +1,20 @@
 import { type Dataset, datasetProperties, type GroupKind, groupKinds } from '../../ports/zfs.ts';
 import { isFlag, isNumber, isText, listOf, mapOf, oneOf, optional, shapeOf } from '../state.ts';
 import type { Values } from './properties.ts';
+import { SnapshotList } from './snapshot-list.ts';
 
 /** The stored state of all imported and exported pools. Everything else is computed from it. */
-export interface ZfsRecord {
-  readonly pools: readonly PoolRecord[];
+export type ZfsRecord = RecordOf<SnapshotList>;
+export type PoolRecord = PoolOf<SnapshotList>;
+export type DatasetRecord = DatasetOf<SnapshotList>;
+
+/** What is in the file. */
+type StoredRecord = RecordOf<readonly SnapshotRecord[]>;
+type StoredPool = PoolOf<readonly SnapshotRecord[]>;
+type StoredDataset = DatasetOf<readonly SnapshotRecord[]>;
+
+interface RecordOf<Snapshots> {
+  readonly pools: readonly PoolOf<Snapshots>[];
   /** The condition of disks that are not normal, by name. */
   readonly disks?: Readonly<Record<string, DiskCondition>> | undefined;
 }
@@ -13,7 +23,7 @@ export interface ZfsRecord {
 const diskConditions = ['broken', 'partitioned'] as const;
 export type DiskCondition = (typeof diskConditions)[number];
 
-export interface PoolRecord {
+interface PoolOf<Snapshots> {
   readonly name: string;
   readonly guid: string;
   readonly exported: boolean;
@@ -23,7 +33,7 @@ export interface PoolRecord {
   readonly unguarded?: boolean | undefined;
   readonly groups: readonly GroupRecord[];
   /** Parents before children, beginning with the root dataset. */
-  readonly datasets: readonly DatasetRecord[];
+  readonly datasets: readonly DatasetOf<Snapshots>[];
   /** The last scrub or resilver. */
   readonly scrub: ScrubRecord | undefined;
   /** Whether it lacks features that this version of ZFS supports. */
@@ -53,7 +63,7 @@ export interface DeviceRecord {
   readonly spare?: boolean | undefined;
 }
 
-export interface DatasetRecord {
+interface DatasetOf<Snapshots> {
   readonly guid: string;
   readonly name: string;
   readonly kind: Dataset['kind'];
@@ -71,10 +81,11 @@ export interface DatasetRecord {
   /** The mark that it was created with. */
   readonly made?: string | undefined;
   /** The oldest first. */
-  readonly snapshots?: readonly SnapshotRecord[] | undefined;
+  readonly snapshots?: Snapshots | undefined;
 }
 
 export interface SnapshotRecord {
+  /** 64 bits in decimal digits. */
   readonly guid: string;
   readonly name: string;
   /** Seconds since 1970. */
@@ -101,9 +112,11 @@ const isValues = (value: unknown): value is Values =>
     ([name, text]) => datasetProperties.some((property) => property === name) && isText(text),
   );
 
-export const isZfsRecord = shapeOf<ZfsRecord>({
+const isGuid = (value: unknown): value is string => isText(value) && /^\d{1,20}$/.test(value);
+
+const isStoredRecord = shapeOf<StoredRecord>({
   pools: listOf(
-    shapeOf<PoolRecord>({
+    shapeOf<StoredPool>({
       name: isText,
       guid: isText,
       exported: isFlag,
@@ -126,7 +139,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
         }),
       ),
       datasets: listOf(
-        shapeOf<DatasetRecord>({
+        shapeOf<StoredDataset>({
           guid: isText,
           name: isText,
           kind: oneOf(['filesystem', 'volume']),
@@ -141,7 +154,7 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
           snapshots: optional(
             listOf(
               shapeOf<SnapshotRecord>({
-                guid: isText,
+                guid: isGuid,
                 name: isText,
                 created: isNumber,
                 properties: optional(isValues),
@@ -166,3 +179,11 @@ export const isZfsRecord = shapeOf<ZfsRecord>({
   ),
   disks: optional(mapOf(oneOf(diskConditions))),
 });
+
+/** Undefined for what is no content of the file. */
+export function readZfsRecord(value: unknown): ZfsRecord | undefined {
+  if (!isStoredRecord(value)) return undefined;
+  const datasets = ({ datasets: all }: StoredPool) =>
+    all.map(({ snapshots, ...rest }) => ({ ...rest, ...(snapshots && { snapshots: SnapshotList.of(snapshots) }) }));
+  return { ...value, pools: value.pools.map((pool) => ({ ...pool, datasets: datasets(pool) })) };
+}

@@ -2,7 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import type { Dataset, NewDatasetSettings } from '../../ports/zfs.ts';
 import { checkedMountpoint } from './names.ts';
 import type { Values } from './properties.ts';
-import type { DatasetRecord, SnapshotRecord, ZfsRecord } from './record.ts';
+import type { DatasetRecord, ZfsRecord } from './record.ts';
+import { SnapshotList } from './snapshot-list.ts';
 import { parentOf } from './space.ts';
 
 export function datasetRecord(
@@ -56,39 +57,40 @@ export function newGuid(): string {
   return String(randomBytes(8).readBigUInt64BE() | 1n);
 }
 
-export function snapshotNames({ name, snapshots = [] }: DatasetRecord): readonly string[] {
-  return snapshots.map((snapshot) => `${name}@${snapshot.name}`);
+export function snapshotNames({ name, snapshots = SnapshotList.none }: DatasetRecord): readonly string[] {
+  return Array.from(snapshots, (snapshot) => `${name}@${snapshot.name}`);
 }
 
-export function withSnapshots(dataset: DatasetRecord, snapshots: readonly SnapshotRecord[]): DatasetRecord {
-  return snapshots.length === (dataset.snapshots?.length ?? 0) &&
-    snapshots.every((snapshot, index) => snapshot === dataset.snapshots?.[index])
-    ? dataset
-    : Object.freeze({ ...dataset, snapshots: Object.freeze(snapshots) });
+export function withSnapshots(dataset: DatasetRecord, snapshots: SnapshotList): DatasetRecord {
+  return Object.freeze({ ...dataset, snapshots });
 }
 
 /** Removes deferred snapshots that have no clones any more. */
 export function withoutDeferred(datasets: readonly DatasetRecord[]): readonly DatasetRecord[] {
-  if (!datasets.some(({ snapshots }) => snapshots?.some(({ deferred }) => deferred))) return datasets;
+  if (!datasets.some(({ snapshots }) => snapshots?.hasDeferred === true)) return datasets;
   const origins = new Set(datasets.map((record) => record.origin));
-  return datasets.map((record) =>
-    record.snapshots?.some(({ deferred }) => deferred) === true
-      ? withSnapshots(
-          record,
-          record.snapshots.filter(({ deferred, name }) => deferred !== true || origins.has(`${record.name}@${name}`)),
-        )
-      : record,
-  );
+  return datasets.map((record) => {
+    const { snapshots } = record;
+    if (snapshots?.hasDeferred !== true) return record;
+    const kept = [...snapshots].filter(
+      ({ deferred, name }) => deferred !== true || origins.has(`${record.name}@${name}`),
+    );
+    return kept.length === snapshots.length ? record : withSnapshots(record, SnapshotList.of(kept));
+  });
 }
 
 export function guidsOf(record: ZfsRecord): ReadonlySet<string> {
   return new Set(record.pools.flatMap((pool) => pool.datasets.map((dataset) => dataset.guid)));
 }
 
-export function snapshotGuidsOf(record: ZfsRecord): ReadonlySet<string> {
-  return new Set(
-    record.pools.flatMap((pool) =>
-      pool.datasets.flatMap((dataset) => (dataset.snapshots ?? []).map((snapshot) => snapshot.guid)),
-    ),
-  );
+export function snapshotGuidsOf(datasets: readonly DatasetRecord[]): ReadonlySet<string> {
+  return new Set(datasets.flatMap(({ snapshots = SnapshotList.none }) => Array.from(snapshots, ({ guid }) => guid)));
+}
+
+/** The guids of snapshots that were there before and are not after. Lists that are the same are not searched. */
+export function guidsLost(before: readonly DatasetRecord[], after: readonly DatasetRecord[]): readonly string[] {
+  const [old, now] = [before, after].map((datasets) => new Set(datasets.map(({ snapshots }) => snapshots)));
+  const kept = snapshotGuidsOf(after.filter(({ snapshots }) => old?.has(snapshots) === false));
+  const changed = before.filter(({ snapshots }) => now?.has(snapshots) === false);
+  return [...snapshotGuidsOf(changed)].filter((guid) => !kept.has(guid));
 }

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { HostError } from '../../ports/index.ts';
 import { codeOf, hostError, replaceFile } from '../state.ts';
-import { isZfsRecord, type PoolRecord, type ZfsRecord } from './record.ts';
+import { type PoolRecord, readZfsRecord, type ZfsRecord } from './record.ts';
 import { locked } from './records.ts';
 
 const none: ZfsRecord = Object.freeze({ pools: Object.freeze([]) });
@@ -89,7 +89,7 @@ export class SharedPools {
 }
 
 function read(file: string): ZfsRecord {
-  const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
-  if (!isZfsRecord(value)) throw new Error(`${file} is not a valid state file of a shelf of virtual disks.`);
+  const value = readZfsRecord(JSON.parse(readFileSync(file, 'utf8')));
+  if (value === undefined) throw new Error(`${file} is not a valid state file of a shelf of virtual disks.`);
   return value;
 }

@@ -4,7 +4,8 @@ import { type Hold, isHidden, type Snapshot, type Snapshots } from '../../ports/
 import { partsOf, poolNameOf } from './names.ts';
 import type { Values } from './properties.ts';
 import type { DatasetRecord, SnapshotRecord } from './record.ts';
-import { datasetRecord, newGuid, withSnapshots } from './records.ts';
+import { datasetRecord, newGuid, snapshotNames, withSnapshots } from './records.ts';
+import { SnapshotList } from './snapshot-list.ts';
 import { outOfSpace, type PoolStore } from './store.ts';
 import { referencedBy } from './view.ts';
 
@@ -15,7 +16,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
     const chosen = pool.datasets.filter(
       (record) => record === dataset || (recursive && record.name.startsWith(`${of}/`) && !isHidden(record.name)),
     );
-    const taken = chosen.find((candidate) => candidate.snapshots?.some((snapshot) => snapshot.name === name));
+    const taken = chosen.find((candidate) => candidate.snapshots?.find(name) !== undefined);
     if (taken !== undefined)
       throw new HostError(
         `cannot create snapshot '${taken.name}@${name}': dataset already exists\nno snapshots were created`,
@@ -26,8 +27,9 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
   /** A pool before and after a dataset is rolled back to a snapshot. */
   function rolledBack(snapshotName: string, force: boolean) {
     const { pool, dataset, snapshot } = store.snapshot(snapshotName, `cannot open '${snapshotName}'`);
-    const all = dataset.snapshots ?? [];
-    const newer = all.slice(all.indexOf(snapshot) + 1).map((candidate) => `${dataset.name}@${candidate.name}`);
+    const all = dataset.snapshots ?? SnapshotList.none;
+    const count = (all.positionOf(snapshot.name) ?? 0) + 1;
+    const newer = snapshotNames(dataset).slice(count);
     if (newer.length > 0 && !force) {
       const message = `cannot rollback to '${snapshotName}': more recent snapshots or bookmarks exist\nuse '-r' to force deletion of the following snapshots and bookmarks:`;
       throw new HostError([message, ...newer].join('\n'));
@@ -40,7 +42,8 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
       throw new HostError([message, ...clones].join('\n'));
     }
     const properties = Object.freeze({ ...dataset.properties, ...snapshot.properties });
-    const back = Object.freeze({ ...withSnapshots(dataset, all.slice(0, all.indexOf(snapshot) + 1)), properties });
+    const left = newer.length === 0 ? all : SnapshotList.of([...all].slice(0, count));
+    const back = Object.freeze({ ...withSnapshots(dataset, left), properties });
     const next = { ...pool, datasets: pool.datasets.map((record) => (record === dataset ? back : record)) };
     return { pool, next, dataset, snapshot };
   }
@@ -78,9 +81,10 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
         // Other changes may have been made during the copy.
         chosenFor(of, name, recursive);
         const { pool } = store.dataset(of);
-        const datasets = pool.datasets.map((record) =>
-          withSnapshots(record, [...(record.snapshots ?? []), ...[made.get(record.guid) ?? []].flat()]),
-        );
+        const datasets = pool.datasets.map((record) => {
+          const snapshot = made.get(record.guid);
+          return snapshot ? withSnapshots(record, (record.snapshots ?? SnapshotList.none).with([snapshot])) : record;
+        });
         store.replace(pool, { ...pool, datasets }, outOfSpace(fullName));
       } catch (error) {
         for (const snapshot of made.values()) store.mounts.forgetSnapshot(snapshot.guid);
@@ -96,7 +100,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
       const { pool } = store.snapshot(fullName);
       const has = (record: DatasetRecord) =>
         (record.name === of || (recursive && record.name.startsWith(`${of}/`))) &&
-        record.snapshots?.some((snapshot) => snapshot.name === name) === true;
+        record.snapshots?.find(name) !== undefined;
       const clones = pool.datasets.filter((record) =>
         pool.datasets.some((other) => has(other) && record.origin === `${other.name}@${name}`),
       );
@@ -113,7 +117,7 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
         snapshot.name === name ? Object.freeze({ ...snapshot, deferred: true }) : snapshot;
       // A snapshot without clones is marked too: `withoutDeferred` removes it at once.
       const datasets = pool.datasets.map((record) =>
-        has(record) ? withSnapshots(record, (record.snapshots ?? []).map(marked)) : record,
+        has(record) ? withSnapshots(record, SnapshotList.of(Array.from(record.snapshots ?? [], marked))) : record,
       );
       store.replace(pool, { ...pool, datasets }, outOfSpace(of));
     },
@@ -159,8 +163,8 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
       const message = `cannot compare '${from}'`;
       const { dataset, snapshot } = store.snapshot(from, message);
       const later = to === undefined ? undefined : store.snapshot(to, message);
-      const all = dataset.snapshots ?? [];
-      if (later !== undefined && (later.dataset !== dataset || all.indexOf(later.snapshot) <= all.indexOf(snapshot)))
+      const at = (one: SnapshotRecord) => dataset.snapshots?.positionOf(one.name) ?? 0;
+      if (later !== undefined && (later.dataset !== dataset || at(later.snapshot) <= at(snapshot)))
         throw new HostError(`${message}: ${to} is not a later snapshot of ${dataset.name}`);
       if (later === undefined && !store.mountTable.has(dataset.guid))
         throw new HostError(`${message}: ${dataset.name} is not mounted`);
@@ -170,8 +174,12 @@ export function virtualSnapshots(store: PoolStore): Snapshots {
   };
 }
 
-export function snapshotsIn({ name: dataset, kind, snapshots = [] }: DatasetRecord): readonly Snapshot[] {
-  return snapshots.map(({ name, created, deferred = false, task }) =>
+export function snapshotsIn({
+  name: dataset,
+  kind,
+  snapshots = SnapshotList.none,
+}: DatasetRecord): readonly Snapshot[] {
+  return Array.from(snapshots, ({ name, created, deferred = false, task }) =>
     Object.freeze({
       dataset,
       name,

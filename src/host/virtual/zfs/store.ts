@@ -10,12 +10,12 @@ import { deviceOf, mustBeDatasetName, partsOf, poolNameOf } from './names.ts';
 import {
   type DatasetRecord,
   type DiskCondition,
-  isZfsRecord,
   type PoolRecord,
+  readZfsRecord,
   type SnapshotRecord,
   type ZfsRecord,
 } from './record.ts';
-import { guidsOf, snapshotGuidsOf, withoutDeferred } from './records.ts';
+import { guidsLost, guidsOf, snapshotGuidsOf, withoutDeferred } from './records.ts';
 import { scanOf } from './scans.ts';
 import { SharedPools } from './shared-pools.ts';
 import { parentOf } from './space.ts';
@@ -56,7 +56,7 @@ export class PoolStore {
   constructor(path: string, { mounts, disks, now, busyDevices, hasEventDaemon, faultOf, shared }: PoolStoreOptions) {
     this.#memory =
       shared === undefined
-        ? new Memory(path, isZfsRecord, Object.freeze({ pools: [] }))
+        ? new Memory(path, { read: readZfsRecord }, Object.freeze({ pools: [] }))
         : new SharedPools(path, shared.machine);
     this.#filesOf = shared?.filesOf;
     this.mounts = mounts;
@@ -71,7 +71,9 @@ export class PoolStore {
   get value(): ZfsRecord {
     const { value } = this.#memory;
     if (!this.#isMounted) {
-      this.mounts.repair(mountTable(value), guidsOf(value), () => snapshotGuidsOf(value));
+      this.mounts.repair(mountTable(value), guidsOf(value), () =>
+        snapshotGuidsOf(value.pools.flatMap(({ datasets }) => datasets)),
+      );
       this.#isMounted = true;
     }
     return value;
@@ -112,7 +114,7 @@ export class PoolStore {
     const [of, name] = partsOf(fullName, message);
     const pool = this.imported().find((candidate) => candidate.name === poolNameOf(of));
     const dataset = pool?.datasets.find((record) => record.name === of);
-    const snapshot = dataset?.snapshots?.find((snapshot) => snapshot.name === name);
+    const snapshot = dataset?.snapshots?.find(name);
     if (pool === undefined || dataset === undefined || snapshot === undefined)
       throw new HostError(`${message}: dataset does not exist`);
     return { pool, dataset, snapshot };
@@ -158,9 +160,7 @@ export class PoolStore {
     });
     const kept = guidsOf(next);
     for (const dataset of before?.datasets ?? []) if (!kept.has(dataset.guid)) this.mounts.forget(dataset.guid);
-    const keptSnapshots = settled === undefined ? new Set<string>() : snapshotGuidsOf({ pools: [settled] });
-    for (const guid of before === undefined ? [] : snapshotGuidsOf({ pools: [before] }))
-      if (!keptSnapshots.has(guid)) this.mounts.forgetSnapshot(guid);
+    for (const guid of guidsLost(before?.datasets ?? [], settled?.datasets ?? [])) this.mounts.forgetSnapshot(guid);
   }
 
   /** Unmounts the datasets of a pool in pieces, and then replaces its record by what `exported` makes of it. */
@@ -180,7 +180,7 @@ export class PoolStore {
     });
     await this.mounts.forgetAll(
       pool.datasets.map(({ guid }) => guid),
-      [...snapshotGuidsOf({ pools: [pool] })],
+      [...snapshotGuidsOf(pool.datasets)],
     );
   }
 

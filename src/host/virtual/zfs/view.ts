@@ -3,8 +3,9 @@ import type { Dataset, DatasetFigures } from '../../ports/zfs.ts';
 import type { MountTable } from '../mounts.ts';
 import { shapesOf } from './groups.ts';
 import { bytes, inForce, type Values } from './properties.ts';
-import type { DatasetRecord, PoolRecord, SnapshotRecord } from './record.ts';
+import type { DatasetRecord, PoolRecord } from './record.ts';
 import { encryptionRootOf } from './records.ts';
+import { SnapshotList } from './snapshot-list.ts';
 import { account, type Capacity, capacityOf, emptyFilesystem, emptyVolume, parentOf } from './space.ts';
 
 /** The state of a pool that follows from its record. */
@@ -77,7 +78,7 @@ export const viewOf = memo((pool: PoolRecord): PoolView => {
 });
 
 /** Virtual datasets hold no data of their own, so nothing is compressed, and nothing of a snapshot differs. */
-function figuresOf({ kind, snapshots = noSnapshots }: DatasetRecord): DatasetFigures {
+function figuresOf({ kind, snapshots = SnapshotList.none }: DatasetRecord): DatasetFigures {
   const size = referencedBy(kind);
   const written = snapshots.length === 0 ? size : 0;
   return Object.freeze({ logicalUsed: size, usedByDataset: size, usedBySnapshots: 0, written, compression: 1 });
@@ -87,16 +88,6 @@ export function referencedBy(kind: Dataset['kind']): number {
   return kind === 'volume' ? emptyVolume : emptyFilesystem;
 }
 
-const stampOfSnapshots = memo((snapshots: readonly SnapshotRecord[]): string => {
-  const sum = snapshots.reduce(
-    (all, snapshot) => all ^ BigInt(snapshot.guid) ^ (snapshot.deferred === true ? 1n : 0n),
-    0n,
-  );
-  return `${snapshots.length} ${sum}`;
-});
-
-const noSnapshots: readonly SnapshotRecord[] = Object.freeze([]);
-
-function stampOf({ guid, snapshots = noSnapshots }: DatasetRecord): string {
-  return `${guid} ${stampOfSnapshots(snapshots)}`;
+function stampOf({ guid, snapshots = SnapshotList.none }: DatasetRecord): string {
+  return `${guid} ${snapshots.stamp}`;
 }
