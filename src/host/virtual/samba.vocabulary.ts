@@ -9,7 +9,15 @@ const list = (text: string): readonly string[] => text.trim().split(/,\s+/);
 /** Samba ignores letter case and blanks in names. */
 export const plainName = (name: string): string => name.toLowerCase().replace(/\s+/g, '');
 
-const names = (text: string): ReadonlySet<string> => new Set(list(text).map(plainName));
+/** The names in a text. They are read when the first one is looked up, because a start needs none of them. */
+function names(text: string): Iterable<string> & Pick<ReadonlySet<string>, 'has'> {
+  let found: ReadonlySet<string> | undefined;
+  const all = () => {
+    found ??= new Set(list(text).map(plainName));
+    return found;
+  };
+  return { has: (name) => all().has(name), [Symbol.iterator]: () => all().values() };
+}
 
 /** Parameters that are valid only in `[global]`. */
 export const globalParameters = names(`
