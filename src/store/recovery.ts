@@ -163,9 +163,9 @@ export function build(
         .map(([{ path }, records]) => [path, Math.max(0, ...records.map(({ id }) => id))] as const)
         .filter(([, last]) => last > 0),
     );
-    store.noteFresh(changesTo(fresh));
+    const created = { changes, fresh: changesTo(fresh) };
     store.commit(
-      [{ at: new Date().toISOString(), actor: 'holdfast', request: 'recover', title, changes }],
+      [{ at: new Date().toISOString(), actor: 'holdfast', request: 'recover', title, ...created }],
       changes,
       sequences,
     );

@@ -290,15 +290,17 @@ export class Store implements ConfigurationStore {
   }
 
   noteFresh(records: readonly RecordChange[]): void {
-    if (records.length === 0) return;
+    if (records.length > 0) this.#transaction(() => this.#putFresh(records, new Map()));
+  }
+
+  /** `texts` has those of records that were stored before. */
+  #putFresh(records: readonly RecordChange[], texts: ReadonlyMap<object, string>): void {
     const put = this.#connection.prepare(
       'INSERT INTO fresh VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body',
     );
-    this.#transaction(() => {
-      for (const { resource, id, after } of records)
-        if (after !== undefined)
-          put.run(this.#nameOf(resource), id, JSON.stringify(this.#bodyOf(resource.fields, after)));
-    });
+    for (const { resource, id, after } of records)
+      if (after !== undefined)
+        put.run(this.#nameOf(resource), id, texts.get(after) ?? this.#textOf(resource.fields, after));
   }
 
   /** The name under which the records of a resource are stored. The store of a pair has those of both machines. */
@@ -354,12 +356,19 @@ export class Store implements ConfigurationStore {
     );
     const addReplaced = this.#connection.prepare('INSERT OR IGNORE INTO replaced_files VALUES (?, ?, ?)');
     const numbers = new Map<string, number>();
+    const notesFresh = revisions.some(({ fresh }) => fresh !== undefined);
+    const texts = new Map<object, string>();
     const begun = this.#transaction(() => {
       for (const id of ends) this.#connection.prepare('DELETE FROM plans WHERE id = ?').run(id);
       if (provisional !== undefined) this.#noteProvisional(provisional);
       for (const { resource, id, after } of changes) {
-        if (after === undefined) dropDocument.run(this.#nameOf(resource), id);
-        else putDocument.run(this.#nameOf(resource), id, JSON.stringify(this.#bodyOf(resource.fields, after)));
+        if (after === undefined) {
+          dropDocument.run(this.#nameOf(resource), id);
+          continue;
+        }
+        const text = this.#textOf(resource.fields, after);
+        putDocument.run(this.#nameOf(resource), id, text);
+        if (notesFresh) texts.set(after, text);
       }
       for (const [path, last] of sequences) putSequence.run(this.#names.get(path) ?? path, last);
       for (const one of revisions) {
@@ -377,6 +386,7 @@ export class Store implements ConfigurationStore {
         numbers.set(request, Number(lastInsertRowid));
         for (const { path, kept } of replaced) addReplaced.run(lastInsertRowid, path, kept);
         if (backup !== undefined) this.#addBackup(at, title, backup);
+        if (one.fresh !== undefined) this.#putFresh(one.fresh, texts);
       }
       this.#putEvents(events);
       return begins.map((body) => this.#insertPlan(body));
@@ -542,11 +552,7 @@ export class Store implements ConfigurationStore {
     this.#connection.prepare('INSERT INTO provisional VALUES (?, ?, ?, ?)').run(title, request, until, cuts ? 1 : 0);
     const add = this.#connection.prepare('INSERT INTO provisional_records VALUES (?, ?, ?)');
     for (const { resource, id, before } of changes)
-      add.run(
-        this.#nameOf(resource),
-        id,
-        before === undefined ? null : JSON.stringify(this.#bodyOf(resource.fields, before)),
-      );
+      add.run(this.#nameOf(resource), id, before === undefined ? null : this.#textOf(resource.fields, before));
   }
 
   revisions(limit: number, before = Number.MAX_SAFE_INTEGER): readonly KeptRevision[] {
@@ -794,6 +800,10 @@ export class Store implements ConfigurationStore {
 
   #transaction<T>(work: () => T): T {
     return this.#write(() => this.#database.transaction(work).immediate());
+  }
+
+  #textOf(fields: Fields, record: Readonly<Record<string, unknown>>): string {
+    return JSON.stringify(this.#bodyOf(fields, record));
   }
 
   #bodyOf(fields: Fields, record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -18,6 +18,8 @@ export interface Revision {
   readonly title: string;
   readonly comment?: string | undefined;
   readonly changes: readonly RecordChange[];
+  /** Default records that it creates, to be noted as those of the fresh system. */
+  readonly fresh?: readonly RecordChange[];
   /** The configuration before it, if the change replaced the whole configuration. */
   readonly backup?: Configuration;
   /** The files of others that it replaced. */

@@ -358,13 +358,19 @@ export class LayeredDraft implements Draft {
   }
 
   /** Adds a record without checks: a default record of a fresh system. */
-  plant<F extends Fields>(of: Kept<F>, values: Partial<RecordOf<F>>): void {
+  plant<F extends Fields>(of: Kept<F>, values: Partial<RecordOf<F>>): RecordOf<F> {
     const laid = blankRecord(of.fields)();
     laid['id'] = this.#nextId(of);
     for (const { name, field } of keptFields(of.fields)) laid[name] = fieldValue(values, name) ?? field.initial ?? null;
     if (!isRecordOf(of.fields, laid)) throw new TypeError(`a first record of ${of.path} lacks a field`);
     Object.freeze(laid);
-    this.#put(of, laid.id, laid);
+    return this.plantSame(of, laid);
+  }
+
+  /** The same with the record of another draft. */
+  plantSame<F extends Fields>(of: Kept<F>, record: RecordOf<F>): RecordOf<F> {
+    this.#put(of, record.id, record);
+    return record;
   }
 
   update<F extends Fields>(of: Kept<F>, id: number, sent: SentOf<F>, fill: Partial<RecordOf<F>> = {}): RecordOf<F> {

@@ -215,17 +215,18 @@ export class Beginning {
           ? resource.seed(facts)
           : [{ ...resource.seed(facts), ...(await resource.adopt?.(host)) }];
       for (const values of first) {
-        if (!isNoted) fresh.plant(resource, values);
-        if (isNew) draft.plant(resource, values);
+        const planted = isNew ? draft.plant(resource, values) : undefined;
+        if (isNoted) continue;
+        if (planted === undefined) fresh.plant(resource, values);
+        else fresh.plantSame(resource, planted);
       }
     }
     if (looksForLocal) await this.#markUnmanaged(draft);
-    // Stored before the records: if the daemon is interrupted in between, the next start stores them again.
     const changes = draft.changes();
     try {
-      store.noteFresh(fresh.changes());
-      if (changes.length === 0) return;
-      const revision = { at: this.#time(), ...atStart, title: 'create default records', changes };
+      if (changes.length === 0) return store.noteFresh(fresh.changes());
+      const created = { changes, fresh: fresh.changes() };
+      const revision = { at: this.#time(), ...atStart, title: 'create default records', ...created };
       store.commit([revision], changes, draft.sequences());
     } catch (error) {
       // A new version on a full disk: the next start stores the default records.
