@@ -183,6 +183,8 @@ export class HistoryFile implements HistoryStore {
     try {
       database.pragma('journal_mode = WAL');
       database.pragma('synchronous = NORMAL');
+      // In KiB. The package's own is 16 MiB, and what was written long ago is hardly read.
+      database.pragma('cache_size = -1000');
       database.pragma(`journal_size_limit = ${4 * 1024 ** 2}`);
       database.pragma(`max_page_count = ${mostPages}`);
       const found = Number(database.pragma('user_version', { simple: true }));
