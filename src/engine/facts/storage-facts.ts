@@ -325,7 +325,11 @@ export class StorageLooks {
     const gone = alone.filter((name) => !there.has(name));
     const roots = [...trees, ...gone];
     const below = [...this.#datasets.keys(), ...there].filter((name) => roots.some((root) => isWithin(name, root)));
-    const merged = this.#merged(this.#marks, mark, this.#datasets, found, [...alone, ...below]);
+    // A later look at a tree does not mark each name that it did not find.
+    const isOvertaken = (name: string) =>
+      [...this.#treeMarks].some(([root, { look }]) => look > mark.look && isWithin(name, root));
+    const looked = [...alone, ...below].filter((name) => !isOvertaken(name));
+    const merged = this.#merged(this.#marks, mark, this.#datasets, found, looked);
     const datasets = destroyed.length === 0 ? merged : this.#without(merged, destroyed, mark);
     for (const root of [...roots, ...destroyed])
       if (this.#markOf(this.#treeMarks, root).look < mark.look) this.#treeMarks.set(root, mark);
