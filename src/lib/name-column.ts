@@ -22,6 +22,21 @@ export function withNames(column: NameColumn, added: readonly string[]): NameCol
   return { names: `${column.names}${added.join('\n')}${added.length === 0 ? '' : '\n'}`, starts };
 }
 
+/** The column without the names at these positions, in ascending order. */
+export function withoutNames({ names, starts }: NameColumn, gone: readonly number[]): NameColumn {
+  const left = new Uint32Array(starts.length - gone.length);
+  const texts = ['\n'];
+  let [from, at, shift] = [0, 0, 0];
+  for (const end of [...gone, starts.length]) {
+    const begin = starts[from] ?? names.length;
+    if (end > from) texts.push(names.slice(begin, starts[end] ?? names.length));
+    for (let index = from; index < end; index += 1, at += 1) left[at] = (starts[index] ?? 0) - shift;
+    shift += (starts[end + 1] ?? names.length) - (starts[end] ?? names.length);
+    from = end + 1;
+  }
+  return { names: texts.join(''), starts: left };
+}
+
 export function nameAt({ names, starts }: NameColumn, at: number): string {
   const start = starts[at] ?? 0;
   return names.slice(start, names.indexOf('\n', start));

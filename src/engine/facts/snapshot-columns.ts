@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../host/ports/zfs.ts';
-import { type NameColumn, noNames, withNames } from '../../lib/name-column.ts';
+import { type NameColumn, noNames, withNames, withoutNames } from '../../lib/name-column.ts';
 
 /** The snapshots of one dataset in columns, in their order. */
 export interface SnapshotColumns extends NameColumn {
@@ -38,6 +38,44 @@ export function appended(to: SnapshotColumns, snapshots: readonly Snapshot[]): S
     at += 1;
   }
   return columns;
+}
+
+/** The columns with these figures at these positions, and without the snapshots at the positions that are `gone`. */
+export function revised(
+  from: SnapshotColumns,
+  changed: ReadonlyMap<number, Snapshot>,
+  gone: readonly number[],
+): SnapshotColumns {
+  const columns = { ...from, used: from.used.slice(), referenced: from.referenced.slice() };
+  const deferred = from.deferred.slice();
+  for (const [at, snapshot] of changed) {
+    columns.used[at] = snapshot.used;
+    columns.referenced[at] = snapshot.referenced;
+    deferred[at] = snapshot.deferred ? 1 : 0;
+  }
+  if (gone.length === 0) return { ...columns, deferred };
+  const positions = gone.toSorted((a, b) => a - b);
+  const count = from.count - gone.length;
+  return {
+    ...withoutNames(from, positions),
+    count,
+    used: shorter(new Float64Array(count), columns.used, positions),
+    referenced: shorter(new Float64Array(count), columns.referenced, positions),
+    created: shorter(new Float64Array(count), columns.created, positions),
+    deferred: shorter(new Uint8Array(count), deferred, positions),
+    tasks: shorter(new Float64Array(count), columns.tasks, positions),
+  };
+}
+
+/** The array, with the values of a longer one that are not at these positions, in ascending order. */
+function shorter<A extends Float64Array | Uint8Array>(array: A, longer: A, gone: readonly number[]): A {
+  let [from, at] = [0, 0];
+  for (const end of [...gone, longer.length]) {
+    array.set(longer.subarray(from, end), at);
+    at += end - from;
+    from = end + 1;
+  }
+  return array;
 }
 
 /** The array, beginning with the values of a shorter one. */

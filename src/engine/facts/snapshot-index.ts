@@ -1,7 +1,7 @@
 import type { Dataset, Snapshot } from '../../host/ports/zfs.ts';
 import { nameAt, positionIn } from '../../lib/name-column.ts';
 import type { Rows } from '../../lib/rows.ts';
-import { appended, noSnapshots, type SnapshotColumns } from './snapshot-columns.ts';
+import { appended, noSnapshots, revised, type SnapshotColumns } from './snapshot-columns.ts';
 
 /** A snapshot with properties that depend on the other snapshots. */
 export interface KnownSnapshot extends Snapshot {
@@ -258,18 +258,26 @@ const partly = 'partly';
 /** The part after a look at some snapshots. New ones come last, also one that has the name of one that is gone. */
 function withNamed(part: SnapshotPart, named: NamedSnapshots | undefined): SnapshotPart {
   if (named === undefined) return part;
+  const { columns } = part;
   const found = new Map(named.found.map((one) => [one.name, one]));
-  const asked = new Set(named.asked);
-  const isAnyKnown = named.asked.some((name) => positionIn(part.columns, name) !== undefined);
-  const kept: Snapshot[] = [];
-  for (const one of isAnyKnown ? snapshotsOf(part) : []) {
-    const now = found.get(one.name);
-    if (!asked.has(one.name)) kept.push(one);
-    else if (now?.created === one.created && found.delete(one.name)) kept.push(now);
+  const changed = new Map<number, Snapshot>();
+  const gone: number[] = [];
+  for (const name of named.asked) {
+    const at = positionIn(columns, name);
+    const now = found.get(name);
+    if (at === undefined) continue;
+    if (now !== undefined && now.created === columns.created[at]) {
+      changed.set(at, now);
+      found.delete(name);
+    } else gone.push(at);
   }
+  const left = changed.size + gone.length === 0 ? columns : revised(columns, changed, gone);
   const made = [...found.values()].toSorted((a, b) => a.created - b.created);
-  const columns = isAnyKnown ? appended(noSnapshots, [...kept, ...made]) : appended(part.columns, made);
-  return { ...part, stamp: part.stamp === unlisted ? unlisted : partly, columns };
+  return {
+    ...part,
+    stamp: part.stamp === unlisted ? unlisted : partly,
+    columns: made.length === 0 ? left : appended(left, made),
+  };
 }
 
 /** Field by field, because a spread takes several times as long, and a list has a hundred thousand of them. */

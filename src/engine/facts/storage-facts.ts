@@ -47,7 +47,10 @@ const mostSubjects = 200;
 /** Datasets whose snapshots are listed at once: a list and its text take ten times the memory of the columns made of it. */
 const mostListed = 200;
 
-/** For more snapshots by name than this, all those of their datasets are listed. */
+/**
+ * For more snapshots by name than this, all those of their datasets are listed, and so are those of a dataset after so many
+ * looks at single ones.
+ */
 const mostNamed = 200;
 
 /** What one look at recalled snapshots lists at most, unless a dataset has more: a second's work for slow disks. */
@@ -304,7 +307,8 @@ export class StorageLooks {
       (name) => !trees.some((root) => isWithin(name, root)) && !isDestroyed(name),
     );
     const known = new Set(few.flatMap(({ all }) => all));
-    const isWhole = (name: string) => !isAlone || known.has(name) || !alone.includes(name);
+    const isWhole = (name: string) =>
+      !isAlone || known.has(name) || !alone.includes(name) || (this.#partly.get(name)?.seen.size ?? 0) > mostNamed;
     const asked = this.#askedByName(ofDatasets, isWhole);
     const [pools, { datasets: found, snapshots }] = await Promise.all([
       poolNames.length === 0 ? [] : this.#zfs.pools(poolNames),

@@ -185,6 +185,41 @@ const someSnapshots = fc.uniqueArray(
   { selector: ({ dataset, name }) => `${dataset}@${name}`, maxLength: 30 },
 );
 
+test('a look at some snapshots gives what a list of all of them would', async () => {
+  const one = fc.record({
+    name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'hh', 'a b'),
+    used: fc.nat({ max: 9 }),
+    created: fc.nat({ max: 3 }),
+    deferred: fc.boolean(),
+    task: fc.nat({ max: 2 }),
+  });
+  const some = fc.uniqueArray(one, { selector: ({ name }) => name });
+  await fc.assert(
+    fc.asyncProperty(some, some, async (before, now) => {
+      const full = (all: readonly { readonly name: string; readonly used: number; readonly created: number }[]) =>
+        all.map((each): Snapshot => ({ deferred: false, ...each, dataset: 'a', referenced: each.used + 1 }));
+      const index = await look(SnapshotIndex.empty, [dataset('a', 'x')], async () => full(before));
+      const some = [...before, ...now].filter((_, at) => at % 2 === 0);
+      const asked: readonly string[] = [...new Set(some.map(({ name }) => name))];
+      const found = full(now).filter(({ name }) => asked.includes(name));
+      const isAsItWas = ({ name, created }: Snapshot) =>
+        !asked.includes(name) || found.some((other) => other.name === name && other.created === created);
+      const kept = full(before)
+        .filter(isAsItWas)
+        // The task of a snapshot does not change.
+        .map((was) => ({ ...was, ...found.find(({ name }) => name === was.name), task: was.task }));
+      const made = found.filter(({ name }) => !kept.some((other) => other.name === name));
+      const expected = [...kept, ...made.toSorted((a, b) => a.created - b.created)];
+      const after = lookAtSome(index, 'a', asked, found);
+      assert.deepEqual(
+        after.of('a').map(({ id: _, kind: _kind, newest: _newest, ...rest }) => rest),
+        expected.map((each) => ({ ...each })),
+      );
+      for (const { name } of expected) assert.equal(after.find(`a@${name}`)?.name, name);
+    }),
+  );
+});
+
 test('snapshots in columns are what a plain list of them is, in every question', async () => {
   const names = ['a', 'a/b', 'c'];
   await fc.assert(
