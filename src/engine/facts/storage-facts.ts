@@ -212,10 +212,11 @@ export class StorageLooks {
     if ('pool' in subject) return isLater(this.#markOf(this.#poolMarks, subject.pool));
     const { dataset, below = false, snapshot } = subject;
     const isSeen = (name: string) => isLater(this.#markOf(this.#marks, name));
-    const partly = snapshot === undefined ? undefined : this.#partly.get(dataset);
-    if (partly !== undefined && snapshot !== undefined) return isLater(partly.seen.get(snapshot) ?? partly.since);
-    if (below === false && isSeen(dataset)) return true;
-    if (below === false && snapshot === undefined) return false;
+    if (snapshot !== undefined) {
+      const partly = this.#partly.get(dataset);
+      if (partly !== undefined) return isLater(partly.seen.get(snapshot) ?? partly.since);
+      if (isSeen(dataset)) return true;
+    } else if (below === false) return isSeen(dataset);
     if (isLater(this.#whole)) return true;
     // What destroys a dataset destroys its snapshots first.
     if ([...this.#treeMarks].some(([root, mark]) => isWithin(dataset, root) && isLater(mark))) return true;
@@ -322,7 +323,7 @@ export class StorageLooks {
       ]),
     );
     const listed = await this.#listed(found, made, named);
-    const since = new Map([...asked.keys()].map((name) => [name, this.#markOf(this.#marks, name)]));
+    const before = new Map([...asked.keys()].map((name) => [name, this.#markOf(this.#marks, name)]));
     const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, poolNames);
     // The children of a removed dataset were removed with it.
     const there = new Set(found.map(({ name }) => name));
@@ -339,13 +340,19 @@ export class StorageLooks {
       if (this.#markOf(this.#treeMarks, root).look < mark.look) this.#treeMarks.set(root, mark);
     this.#isPartial = true;
     const seen = found.filter((one) => datasets.get(one.name) === one);
-    for (const { name } of seen) {
-      const before = this.#partly.get(name) ?? { since: since.get(name), seen: new Map<string, Mark>() };
-      const names = (asked.get(name) ?? []).map((snapshot) => [snapshot, mark] as const);
-      if (before.since === undefined || names.length === 0) this.#partly.delete(name);
-      else this.#partly.set(name, { since: before.since, seen: new Map([...before.seen, ...names]) });
-    }
+    for (const { name } of seen) this.#notePartly(name, asked.get(name), mark, before.get(name) ?? mark);
     this.#keep(newPools, datasets, seen, listed);
+  }
+
+  /** Notes that a look was at these snapshots of a dataset, or at all. `before` is of the look before. */
+  #notePartly(name: string, snapshots: readonly string[] | undefined, mark: Mark, before: Mark): void {
+    if (snapshots === undefined) {
+      this.#partly.delete(name);
+      return;
+    }
+    const { since, seen } = this.#partly.get(name) ?? { since: before, seen: new Map<string, Mark>() };
+    const now = snapshots.map((snapshot) => [snapshot, mark] as const);
+    this.#partly.set(name, { since, seen: new Map([...seen, ...now]) });
   }
 
   /** The snapshots to look at by name, with their datasets: those of which a look concerns only some, and is not `isWhole`. */
@@ -386,8 +393,8 @@ export class StorageLooks {
     named: Listing['named'] = new Map(),
   ): Promise<Listing> {
     const datasets = found.filter(({ name }) => !isHidden(name) && !named.has(name));
-    const stale = this.#snapshots.stale(datasets);
     const fitting = this.#snapshots.fitting(datasets);
+    const stale = datasets.map(({ name }) => name).filter((name) => !fitting.has(name));
     const without = new Set(
       made === 'all'
         ? []
