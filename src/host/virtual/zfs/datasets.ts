@@ -24,10 +24,12 @@ export function virtualDatasets(store: PoolStore): Datasets {
     async named(names: readonly string[]): Promise<Named> {
       const wanted = new Set(names);
       const holders = new Set(names.flatMap((name) => (name.includes('@') ? [name.split('@')[0]] : [])));
-      const all = store.imported().flatMap((pool) => pool.datasets);
-      const among = all.filter(({ name }) => holders.has(name)).flatMap(snapshotsIn);
+      const pools = store.imported();
+      const among = pools
+        .flatMap(({ datasets }) => datasets.filter(({ name }) => holders.has(name)))
+        .flatMap(snapshotsIn);
       return {
-        datasets: store.imported().flatMap((pool) => viewOf(pool).datasets.filter(({ name }) => wanted.has(name))),
+        datasets: pools.flatMap((pool) => viewOf(pool).datasets.filter(({ name }) => wanted.has(name))),
         snapshots: among.filter(({ dataset, name }) => wanted.has(`${dataset}@${name}`)),
       };
     },

@@ -89,8 +89,9 @@ export function snapshotGuidsOf(datasets: readonly DatasetRecord[]): ReadonlySet
 
 /** The guids of snapshots that were there before and are not after. Lists that are the same are not searched. */
 export function guidsLost(before: readonly DatasetRecord[], after: readonly DatasetRecord[]): readonly string[] {
-  const [old, now] = [before, after].map((datasets) => new Set(datasets.map(({ snapshots }) => snapshots)));
-  const kept = snapshotGuidsOf(after.filter(({ snapshots }) => old?.has(snapshots) === false));
-  const changed = before.filter(({ snapshots }) => now?.has(snapshots) === false);
-  return [...snapshotGuidsOf(changed)].filter((guid) => !kept.has(guid));
+  const listsOf = (datasets: readonly DatasetRecord[]) => new Set(datasets.map(({ snapshots }) => snapshots));
+  const [old, now] = [listsOf(before), listsOf(after)];
+  const kept = snapshotGuidsOf(after.filter(({ snapshots }) => !old.has(snapshots)));
+  const changed = snapshotGuidsOf(before.filter(({ snapshots }) => !now.has(snapshots)));
+  return [...changed].filter((guid) => !kept.has(guid));
 }
