@@ -31,9 +31,13 @@ export const nodeOptions: readonly string[] = [
 
 /**
  * Its environment, also in bin/start and in the unit of systemd: malloc has one arena for all threads. Those in which V8
- * compiles would each keep what they have freed, 20 MB together.
+ * compiles would each keep what they have freed, 20 MB together. A limit that is set stays as it is: otherwise malloc
+ * raises it with each large block that is freed, and keeps 10 MB for the next one.
  */
-export const nodeEnvironment: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
+export const nodeEnvironment: Readonly<Record<string, string>> = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+};
 
 /**
  * Packages that a start does not need, or not before the first answer: a quarter of the program. Each group is a file of
