@@ -93,7 +93,8 @@ export class Table<F extends Fields = Fields> {
         for (const one of searchedValues(this.resource, record, name)) addTo(index, one, record.id);
       this.#indexes.set(name, index);
     }
-    return index.get(value) ?? none;
+    const found = index.get(value);
+    return typeof found === 'number' ? new Set([found]) : (found ?? none);
   }
 
   having(name: string, value: unknown): readonly RecordOf<F>[] {
@@ -171,17 +172,19 @@ export class Table<F extends Fields = Fields> {
 
 const none: ReadonlySet<number> = new Set();
 
-type Index = Map<unknown, Set<number>>;
+/** A value that one record has, as most names are, has its id alone: a set of one takes 170 bytes. */
+type Index = Map<unknown, number | Set<number>>;
 
 function addTo(index: Index, value: unknown, id: number): void {
   const ids = index.get(value);
-  if (ids === undefined) index.set(value, new Set([id]));
-  else ids.add(id);
+  if (ids === undefined) index.set(value, id);
+  else if (typeof ids !== 'number') ids.add(id);
+  else if (ids !== id) index.set(value, new Set([ids, id]));
 }
 
 function removeFrom(index: Index, value: unknown, id: number): void {
   const ids = index.get(value);
-  if (ids?.delete(id) === true && ids.size === 0) index.delete(value);
+  if (ids === id || (typeof ids === 'object' && ids.delete(id) && ids.size === 0)) index.delete(value);
 }
 
 /** In place of the name of a field: the keys of a record. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import { Table } from '../../../src/engine/configuration/tables.ts';
 import { appliance } from '../../support/appliance.ts';
@@ -75,4 +76,29 @@ test('a record that cannot be read is never left out', () => {
   }
   error = undefined;
   assert.equal(table.size, 3);
+});
+
+test('an index finds the same records as a search of all, after any changes', () => {
+  const [record] = records;
+  assert.ok(record !== undefined);
+  const change = fc.record({ id: fc.integer({ min: 1, max: 4 }), name: fc.constantFrom('a', 'b', undefined) });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 20 }), (changes) => {
+      const table = new Table(cifsShare);
+      for (const { id, name } of changes) {
+        table.ids('cifs_name', 'a');
+        if (name === undefined) table.delete(id);
+        else table.put({ ...record, id, cifs_name: name });
+        for (const searched of ['a', 'b', 'c'])
+          assert.deepEqual(
+            [...table.ids('cifs_name', searched)].sort(),
+            table
+              .all()
+              .filter((one) => one.cifs_name === searched)
+              .map((one) => one.id)
+              .sort(),
+          );
+      }
+    }),
+  );
 });
