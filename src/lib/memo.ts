@@ -14,16 +14,17 @@ export function cache<K extends object, C, T>(
   make: (key: K, context: C) => T,
 ): (key: K, context: C, dependencies: readonly unknown[]) => T {
   const known = new WeakMap<K, { readonly dependencies: readonly unknown[]; readonly result: T }>();
+  // Thousands of keys that were asked for with the same dependencies keep one list of them.
+  let last: readonly unknown[] = [];
   return (key, context, dependencies) => {
     const found = known.get(key);
     if (found !== undefined && isSame(found.dependencies, dependencies)) return found.result;
     const result = make(key, context);
-    known.set(key, { dependencies: dependencies.length === 0 ? none : dependencies, result });
+    if (!isSame(last, dependencies)) last = dependencies;
+    known.set(key, { dependencies: last, result });
     return result;
   };
 }
-
-const none: readonly unknown[] = [];
 
 /** A loop, because this is called for each of ten thousand records whenever problems are looked for. */
 function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {

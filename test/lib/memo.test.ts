@@ -32,3 +32,10 @@ test('of a context only the dependencies count', () => {
   assert.equal(shown(key, { suffix: '2' }, ['y']), 'a2');
   assert.equal(shown(key, { suffix: '3' }, ['y', 'z']), 'a3');
 });
+
+test('dependencies that several keys share are compared for each key', () => {
+  const shown = memo((key: { readonly name: string }, suffix: string) => key.name + suffix);
+  const [a, b] = [{ name: 'a' }, { name: 'b' }];
+  const asked = [shown(a, '1'), shown(b, '1'), shown(b, '2'), shown(a, '1'), shown(a, '2'), shown(b, '1')];
+  assert.deepEqual(asked, ['a1', 'b1', 'b2', 'a1', 'a2', 'b1']);
+});
