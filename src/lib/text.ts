@@ -50,6 +50,11 @@ export function quote(value: unknown, keep = 60): string {
   return typeof value === 'string' ? JSON.stringify(cut) : cut;
 }
 
+/** The same text in memory of its own: a part of a text, such as `slice` returns, keeps the whole text in memory. */
+export function copied(text: string): string {
+  return Buffer.from(text).toString();
+}
+
 /** The message of an error; any other thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

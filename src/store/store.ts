@@ -820,10 +820,20 @@ export class Store implements ConfigurationStore {
     for (const { name, field } of keptFields(fields)) {
       const value = values[name];
       // Only secrets are sealed; an object of a client may look like a sealed value.
-      record[name] = field.secret && isSealed(value) ? this.#open(value) : (value ?? field.initial ?? null);
+      record[name] = field.secret && isSealed(value) ? this.#open(value) : revived(value, field.initial);
     }
     return record;
   }
+}
+
+/** A list that is the default one is that list itself, as in new records: most of thousands of records have it. */
+function revived(value: unknown, initial: unknown): unknown {
+  const isInitial =
+    Array.isArray(value) &&
+    Array.isArray(initial) &&
+    value.length === initial.length &&
+    value.every((one, at) => one === initial[at]);
+  return isInitial ? initial : (value ?? initial ?? null);
 }
 
 function parsedBody(text: string, record: string): unknown {

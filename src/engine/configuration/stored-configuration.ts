@@ -1,5 +1,6 @@
 import { sortedJson } from '../../lib/json.ts';
 import { memo } from '../../lib/memo.ts';
+import { copied } from '../../lib/text.ts';
 import type { Fields } from '../declare/fields.ts';
 import type { Configuration, Resource } from '../declare/resource.ts';
 import type { Facts } from '../facts/facts.ts';
@@ -96,7 +97,7 @@ export class StoredConfiguration {
   }
 
   /** Identifies the content of a record, with the fields that are never answered; the same after a restart. */
-  readonly digestOf = memo((record: object): string => this.#store.digest(sortedJson(record)));
+  readonly digestOf = memo((record: object): string => copied(this.#store.digest(sortedJson(record))));
 
   #recordsOf(resources: readonly Kept[]): Configuration {
     return new Map(resources.map((resource) => [resource, [...this.tables.table(resource).all()]]));
