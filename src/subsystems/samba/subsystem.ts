@@ -184,14 +184,34 @@ interface Context {
 }
 
 const groupsOf = cachedRendering((shares: readonly Share[], { storage, formats }: Context) => {
-  const served = shares.filter((share) => isServed(share, storage));
-  const sections = served.map((share) => sectionOf(share, formats.get(share.cifs_storage_task ?? 0)));
-  return { sections, content: sections.join('') };
+  const served = shares
+    .filter((share) => isServed(share, storage))
+    .map((share) => ({ share, format: formats.get(share.cifs_storage_task ?? 0) }));
+  const texts = served.map(({ share, format }) => sectionOf(share, format));
+  const content = texts.join('');
+  let start = 0;
+  const sections = served.map(({ share, format }, index) => {
+    const end = start + (texts[index]?.length ?? 0);
+    const text = content.slice(start, end);
+    known.set(share, { format, text });
+    start = end;
+    return text;
+  });
+  return { sections, content };
 });
 
 function isServed({ cifs_path: path }: Share, storage: Storage): boolean {
   return unsayableInPath(path) === undefined && absence({ path }, storage) === undefined;
 }
 
-/** The section of a share depends only on its record and its snapshot task. */
-const sectionOf = memo(shareSection);
+/**
+ * The section that each share got last, as a part of the text of its group: that text is in memory anyway, and a text for
+ * each of ten thousand shares would be as much again.
+ */
+const known = new WeakMap<Share, { readonly format: string | undefined; readonly text: string }>();
+
+/** Depends only on the record of the share and its snapshot task. */
+function sectionOf(share: Share, format: string | undefined): string {
+  const before = known.get(share);
+  return before !== undefined && before.format === format ? before.text : shareSection(share, format);
+}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { cifsSettings } from '../../../src/areas/services/cifs.ts';
 import { cifsShare } from '../../../src/areas/sharing/cifs.ts';
 import { snapshotTask } from '../../../src/areas/storage/task.ts';
@@ -444,4 +445,32 @@ test('unchanged shares and files are not rendered again', () => {
   const second = sharesIn(new Map([[0, watched]]), machine.storage);
   assert.ok(second[0]?.content.startsWith(first[0]?.content ?? '-'));
   assert.deepEqual([...new Set(looks)].sort(), ['a', 'b']);
+});
+
+test('the sections of shares stay right while shares around them and the times of their task change', () => {
+  const draft = freshConfiguration();
+  const shares = ['a', 'b', 'c', 'd'].map((name) =>
+    draft.create(cifsShare, { cifs_name: name, cifs_path: `/mnt/tank/${name}`, cifs_vfsobjects: ['shadow_copy2'] }),
+  );
+  const turn = fc.record({
+    served: fc.subarray(shares, { minLength: 1 }),
+    changed: fc.option(fc.nat(shares.length - 1)),
+    format: fc.constantFrom('%Y', '%Y-%m'),
+  });
+  fc.assert(
+    fc.property(fc.array(turn, { maxLength: 8 }), (turns) => {
+      const now = new Map(shares.map((share) => [share.id, { ...share, cifs_storage_task: 5 }]));
+      for (const { served, changed, format } of turns) {
+        const one = changed === null ? undefined : shares[changed];
+        if (one !== undefined) now.set(one.id, { ...one, cifs_storage_task: 5, cifs_comment: `${now.size} ${format}` });
+        const group = served.map(({ id }) => now.get(id)).filter((share) => share !== undefined);
+        const [made] = sharesIn(new Map([[0, group]]), machine.storage, new Map([[5, format]]));
+        // Of copies, nothing is known.
+        const copies = group.map((share) => ({ ...share }));
+        const [fresh] = sharesIn(new Map([[0, copies]]), machine.storage, new Map([[5, format]]));
+        assert.deepEqual(made, fresh);
+        assert.equal(made?.sections.join(''), made?.content);
+      }
+    }),
+  );
 });
