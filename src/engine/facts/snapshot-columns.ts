@@ -67,6 +67,27 @@ export function revised(
   };
 }
 
+/**
+ * The same columns, of which those that another dataset has too are its own: a recursive snapshot has one name, time and
+ * task in every dataset below, and only its space is of one.
+ */
+export function sharing(columns: SnapshotColumns, other: SnapshotColumns | undefined): SnapshotColumns {
+  if (other === undefined || other === columns || other.names !== columns.names) return columns;
+  return {
+    ...columns,
+    names: other.names,
+    starts: other.starts,
+    created: either(other.created, columns.created),
+    deferred: either(other.deferred, columns.deferred),
+    tasks: either(other.tasks, columns.tasks),
+  };
+}
+
+/** The first array if the second has the same values. */
+function either<A extends Float64Array | Uint8Array>(first: A, second: A): A {
+  return second.every((value, at) => Object.is(value, first[at])) ? first : second;
+}
+
 /** The array, with the values of a longer one that are not at these positions, in ascending order. */
 function shorter<A extends Float64Array | Uint8Array>(array: A, longer: A, gone: readonly number[]): A {
   let [from, at] = [0, 0];

@@ -1,7 +1,7 @@
 import type { Dataset, Snapshot } from '../../host/ports/zfs.ts';
 import { nameAt, positionIn } from '../../lib/name-column.ts';
 import type { Rows } from '../../lib/rows.ts';
-import { appended, noSnapshots, revised, type SnapshotColumns } from './snapshot-columns.ts';
+import { appended, noSnapshots, revised, type SnapshotColumns, sharing } from './snapshot-columns.ts';
 
 /** A snapshot with properties that depend on the other snapshots. */
 export interface KnownSnapshot extends Snapshot {
@@ -44,7 +44,12 @@ export class SnapshotIndex {
 
   /** An index of nothing, which takes these parts of an earlier run for datasets that still have the same stamp. */
   static recalling(parts: readonly SnapshotPart[]): SnapshotIndex {
-    return new SnapshotIndex(new Map(), new Map(parts.map((part) => [part.dataset, part])));
+    let before: SnapshotColumns | undefined;
+    const recalled = parts.map((part): [string, SnapshotPart] => {
+      before = sharing(part.columns, before);
+      return [part.dataset, { ...part, columns: before }];
+    });
+    return new SnapshotIndex(new Map(), new Map(recalled));
   }
 
   /** What a later run can recall. */
@@ -184,15 +189,20 @@ export class SnapshotIndex {
       [...datasets.keys()].every((name) => this.#parts.has(name))
     )
       return this;
-    const parts = [...datasets.values()].map(({ name, kind, snapshotStamp }): [string, SnapshotPart] => [
-      name,
-      fresh.has(name)
-        ? { dataset: name, kind, stamp: snapshotStamp, columns: listing.columns.get(name) ?? noSnapshots }
-        : withNamed(
-            (seen.has(name) ? this.#agreed(name, listing) : undefined) ?? this.#kept(name, kind, snapshotStamp),
-            named.get(name),
-          ),
-    ]);
+    // The dataset before is most likely to have the same snapshots: the one above, or another one below that.
+    let before: SnapshotColumns | undefined;
+    const parts = [...datasets.values()].map(({ name, kind, snapshotStamp }): [string, SnapshotPart] => {
+      const columns = fresh.has(name) ? sharing(listing.columns.get(name) ?? noSnapshots, before) : undefined;
+      const part =
+        columns !== undefined
+          ? { dataset: name, kind, stamp: snapshotStamp, columns }
+          : withNamed(
+              (seen.has(name) ? this.#agreed(name, listing) : undefined) ?? this.#kept(name, kind, snapshotStamp),
+              named.get(name),
+            );
+      before = part.columns;
+      return [name, part];
+    });
     return new SnapshotIndex(new Map(parts), this.#recalled);
   }
 

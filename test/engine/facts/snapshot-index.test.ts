@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { appended, noSnapshots, sharing } from '../../../src/engine/facts/snapshot-columns.ts';
 import { columnsOf, SnapshotIndex } from '../../../src/engine/facts/snapshot-index.ts';
 import { type Dataset, emptyFigures, type Snapshot } from '../../../src/host/ports/zfs.ts';
 import { inSlices } from '../../../src/lib/slices.ts';
@@ -32,6 +33,13 @@ function machine(...ids: readonly string[]) {
     return ids.map(snapshot).filter((one) => datasets?.includes(one.dataset) ?? true);
   };
   return { asked, list };
+}
+
+/** What a look gives `renewed` that finds the snapshots of these datasets as they were. */
+function recalled(names: readonly string[]): Parameters<SnapshotIndex['renewed']> {
+  const datasets = names.map((name) => dataset(name, 'x'));
+  const nothing = { of: new Set<string>(), columns: new Map(), named: new Map(), fitting: new Map() };
+  return [new Map(datasets.map((one) => [one.name, one])), datasets, nothing];
 }
 
 /** The index after a look at all of these datasets. */
@@ -71,6 +79,57 @@ test('only the snapshots of datasets with a changed stamp are listed again', asy
     ['a@1', 'a@3', 'b@1', 'b@2'],
   );
   assert.deepEqual(renewed.find('b@2'), index.find('b@2'));
+});
+
+test('datasets that a recursive snapshot covers have its name, time and task once', async () => {
+  const ids = ['a@1', 'a@2', 'a/b@1', 'a/b@2', 'a/c@1'];
+  const names = ['a', 'a/b', 'a/c'];
+  const index = await look(
+    SnapshotIndex.empty,
+    names.map((name) => dataset(name, 'x')),
+    machine(...ids).list,
+  );
+  const common = (parts: SnapshotIndex['parts']) => {
+    const [above, below, other] = parts.map(({ columns }) => columns);
+    for (const name of ['starts', 'created', 'deferred', 'tasks'] as const) {
+      assert.equal(below?.[name], above?.[name], name);
+      assert.notEqual(other?.[name], above?.[name], name);
+    }
+    assert.notEqual(below?.used, above?.used);
+  };
+  common(index.parts);
+  common(SnapshotIndex.recalling(structuredClone(index.parts)).renewed(...recalled(names)).parts);
+  assert.deepEqual(
+    [...index.all].map(({ id }) => id),
+    ids,
+  );
+});
+
+test('columns that are shared have the same values as before', () => {
+  const columns = fc
+    .array(
+      fc.record({
+        name: fc.constantFrom('a', 'b'),
+        used: fc.nat(1),
+        referenced: fc.nat(1),
+        created: fc.nat(1),
+        deferred: fc.boolean(),
+        task: fc.option(fc.nat(1), { nil: undefined }),
+      }),
+      { maxLength: 3 },
+    )
+    .map((all) =>
+      appended(
+        noSnapshots,
+        all.map(({ task, ...one }) => ({ dataset: 'x', ...one, ...(task !== undefined && { task }) })),
+      ),
+    );
+  fc.assert(
+    fc.property(columns, columns, (own, other) => {
+      assert.deepEqual(sharing(own, other), own);
+      assert.equal(sharing(own, undefined), own);
+    }),
+  );
 });
 
 test('without changes nothing is listed and the index is the same object', async () => {
