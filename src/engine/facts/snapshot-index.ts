@@ -192,14 +192,13 @@ export class SnapshotIndex {
     // The dataset before is most likely to have the same snapshots: the one above, or another one below that.
     let before: SnapshotColumns | undefined;
     const parts = [...datasets.values()].map(({ name, kind, snapshotStamp }): [string, SnapshotPart] => {
-      const columns = fresh.has(name) ? sharing(listing.columns.get(name) ?? noSnapshots, before) : undefined;
-      const part =
-        columns !== undefined
-          ? { dataset: name, kind, stamp: snapshotStamp, columns }
-          : withNamed(
-              (seen.has(name) ? this.#agreed(name, listing) : undefined) ?? this.#kept(name, kind, snapshotStamp),
-              named.get(name),
-            );
+      const listed = listing.columns.get(name) ?? noSnapshots;
+      const part = fresh.has(name)
+        ? { dataset: name, kind, stamp: snapshotStamp, columns: sharing(listed, before) }
+        : withNamed(
+            (seen.has(name) ? this.#agreed(name, listing) : undefined) ?? this.#kept(name, kind, snapshotStamp),
+            named.get(name),
+          );
       before = part.columns;
       return [name, part];
     });
