@@ -104,8 +104,13 @@ test('a client sees the snapshots of the task as previous versions of a file', a
 test('retention deletes expired snapshots, but only those of the task', async () => {
   await nas.machine.run(`
     zfs snapshot -o holdfast:task=1 tank/papers@auto-20200101.0000-1h
-    zfs snapshot tank/papers@auto-20200101.0001-1h
-    date -s "$(date -d '+1 day' +%F) 11:01:30" >/dev/null`);
+    zfs snapshot tank/papers@auto-20200101.0001-1h`);
+  // Each hour, of what is known by then: the clock reaches an hour at once.
+  await eventually(30, async () => {
+    const known = await nas.api.list('storage/snapshot/?limit=0');
+    assert.equal(known.filter(({ filesystem }) => filesystem === 'tank/papers').length, 3);
+  });
+  await nas.machine.run(`date -s "$(date -d '+1 day' +%F) 11:01:30" >/dev/null`);
   await eventually(200, async () => {
     const names = await snapshotsOn(nas, 'tank/papers');
     assert.ok(!names.some((name) => name.endsWith('0000-1h')), names.join());
