@@ -33,8 +33,8 @@ export class LioTargets {
 
   async differences(model: TargetModel): Promise<readonly string[]> {
     const wanted = targetTree(model, await this.#sizes(model));
-    const pieces = new Set(stepsBetween(await this.#read(wanted), wanted).map(({ piece }) => piece));
-    return [...pieces].map((piece) => `bring the iSCSI ${piece} into line`);
+    const steps = Map.groupBy(stepsBetween(await this.#read(wanted), wanted), ({ piece }) => piece);
+    return [...steps].map(([piece, of]) => `bring the iSCSI ${piece} into line (${summary(of)})`);
   }
 
   async apply(model: TargetModel, known?: TargetModel): Promise<void> {
@@ -237,6 +237,11 @@ export class LioTargets {
     }
     return sizes;
   }
+}
+
+/** `make iscsi/iqn.2026-01.com.example:t/tpgt_1/np/0.0.0.0:3260 and 2 more`. Values are left out: some are secret. */
+function summary([first, ...rest]: readonly Step[]): string {
+  return `${first?.do} ${first?.path}${rest.length === 0 ? '' : ` and ${rest.length} more`}`;
 }
 
 /** A value as it is, in the form of the desired tree. A value that was never set reads as an empty text. */
