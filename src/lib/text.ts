@@ -50,9 +50,15 @@ export function quote(value: unknown, keep = 60): string {
   return typeof value === 'string' ? JSON.stringify(cut) : cut;
 }
 
-/** The same text in memory of its own: a part of a text, such as `slice` returns, keeps the whole text in memory. */
-export function copied(text: string): string {
-  return Buffer.from(text).toString();
+/** V8 copies shorter parts of a text itself. */
+const shortestPart = 13;
+
+/**
+ * A part of a text, such as `slice` returns, in memory of its own. Otherwise it refers to the whole text, such as all the
+ * output of a program, and retains it.
+ */
+export function copied(part: string): string {
+  return part.length < shortestPart ? part : Buffer.from(part).toString();
 }
 
 /** The message of an error; any other thrown value as text. */

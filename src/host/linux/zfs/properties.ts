@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { copied } from '../../../lib/text.ts';
 import { HostError } from '../../ports/index.ts';
 
 /** A property as `zfs get` prints it. */
@@ -67,21 +68,16 @@ function* propertiesIn(
       const from = at + start.length;
       if (!output.startsWith(start, at) || stop < 0 || middle < from)
         throw unexpected(output.slice(at, at + 200), start);
-      found.set(property, { value: copied(output, from, middle), source: copied(output, middle + 1, stop) });
+      found.set(property, {
+        value: copied(output.slice(from, middle)),
+        source: copied(output.slice(middle + 1, stop)),
+      });
       at = stop + close.length;
     }
-    yield [copied(name, 0, name.length), found];
+    yield [copied(name), found];
   }
 }
 
 function unexpected(got: string, start: string): HostError {
   return new HostError(`expected a line of OpenZFS that begins with '${start}', got: ${got}`);
-}
-
-/** Shorter parts of a text are copied by V8; a longer one refers to the whole output of the program, and would retain it. */
-const shortest = 13;
-
-function copied(text: string, from: number, to: number): string {
-  const part = text.slice(from, to);
-  return part.length < shortest ? part : Buffer.from(part).toString();
 }
