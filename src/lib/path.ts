@@ -6,7 +6,9 @@ export function normalPath(path: string): string {
     if (part === '..') parts.pop();
     else parts.push(part);
   }
-  return `/${parts.join('/')}`;
+  const normal = `/${parts.join('/')}`;
+  // The same text, because thousands of records keep both.
+  return normal === path ? path : normal;
 }
 
 /** Whether `path` is `folder` or is below it. Both are normalized paths, or names of datasets. */

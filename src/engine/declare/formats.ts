@@ -58,11 +58,7 @@ export function volumePath({
       return good(asSent ? reading.value : normalPath(reading.value));
     },
   });
-  const path = located(normal, (value) => {
-    const place = normalPath(value);
-    // The text of the record instead of a second one that is the same.
-    return { path: place === value ? value : place, ...(isMade && { isMade }) };
-  });
+  const path = located(normal, (value) => ({ path: normalPath(value), ...(isMade && { isMade }) }));
   return onMachine(path, (path, facts) =>
     volumeOf(normalPath(path), facts) === undefined
       ? `Expected a path on a volume, such as ${volumesFolder}/NAME or a folder below it, got ${quote(path)}.`
