@@ -1,3 +1,5 @@
+import { isSameList } from './lists.ts';
+
 /**
  * A function that caches its last result for each key, and forgets it together with the key. It computes again when one
  * of the other arguments is not the same as before. `make` may read nothing but its arguments, which are frozen values.
@@ -18,17 +20,10 @@ export function cache<K extends object, C, T>(
   let last: readonly unknown[] = [];
   return (key, context, dependencies) => {
     const found = known.get(key);
-    if (found !== undefined && isSame(found.dependencies, dependencies)) return found.result;
+    if (found !== undefined && isSameList(found.dependencies, dependencies)) return found.result;
     const result = make(key, context);
-    if (!isSame(last, dependencies)) last = dependencies;
+    if (!isSameList(last, dependencies)) last = dependencies;
     known.set(key, { dependencies: last, result });
     return result;
   };
-}
-
-/** A loop, because this is called for each of ten thousand records whenever problems are looked for. */
-function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
-  if (before.length !== now.length) return false;
-  for (let index = 0; index < now.length; index += 1) if (before[index] !== now[index]) return false;
-  return true;
 }

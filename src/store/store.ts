@@ -22,6 +22,7 @@ import { blankRecord, isRecordOf, keptFields } from '../engine/declare/record.ts
 import type { Configuration, RecordOf } from '../engine/declare/resource.ts';
 import type { FileSecrets } from '../engine/services.ts';
 import { isObject, type JsonObject } from '../lib/json.ts';
+import { isSameList } from '../lib/lists.ts';
 import { memo } from '../lib/memo.ts';
 import { forgetOldest } from '../lib/recent.ts';
 import { shapeOf } from '../lib/shape.ts';
@@ -828,12 +829,8 @@ export class Store implements ConfigurationStore {
 
 /** A list that is the default one is that list itself, as in new records: most of thousands of records have it. */
 function revived(value: unknown, initial: unknown): unknown {
-  const isInitial =
-    Array.isArray(value) &&
-    Array.isArray(initial) &&
-    value.length === initial.length &&
-    value.every((one, at) => one === initial[at]);
-  return isInitial ? initial : (value ?? initial ?? null);
+  if (Array.isArray(value) && Array.isArray(initial) && isSameList(value, initial)) return initial;
+  return value ?? initial ?? null;
 }
 
 function parsedBody(text: string, record: string): unknown {
