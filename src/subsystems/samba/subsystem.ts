@@ -186,16 +186,15 @@ interface Context {
 const groupsOf = cachedRendering((shares: readonly Share[], { storage, formats }: Context) => {
   const served = shares
     .filter((share) => isServed(share, storage))
-    .map((share) => ({ share, format: formats.get(share.cifs_storage_task ?? 0) }));
-  const texts = served.map(({ share, format }) => sectionOf(share, format));
-  const content = texts.join('');
-  let start = 0;
-  const sections = served.map(({ share, format }, index) => {
-    const end = start + (texts[index]?.length ?? 0);
-    const text = content.slice(start, end);
-    known.set(share, { format, text });
-    start = end;
-    return text;
+    .map((share) => [share, sectionOf(share, formats.get(share.cifs_storage_task ?? 0))] as const);
+  const content = served.map(([, { text }]) => text).join('');
+  let end = 0;
+  const sections = served.map(([share, { format, text }]) => {
+    const start = end;
+    end += text.length;
+    const part = content.slice(start, end);
+    known.set(share, { format, text: part });
+    return part;
   });
   return { sections, content };
 });
@@ -204,14 +203,19 @@ function isServed({ cifs_path: path }: Share, storage: Storage): boolean {
   return unsayableInPath(path) === undefined && absence({ path }, storage) === undefined;
 }
 
+/** The section of a share, which depends only on its record and on the format of its snapshot task. */
+interface Section {
+  readonly format: string | undefined;
+  readonly text: string;
+}
+
 /**
  * The section that each share got last, as a part of the text of its group: that text is in memory anyway, and a text for
  * each of ten thousand shares would be as much again.
  */
-const known = new WeakMap<Share, { readonly format: string | undefined; readonly text: string }>();
+const known = new WeakMap<Share, Section>();
 
-/** Depends only on the record of the share and its snapshot task. */
-function sectionOf(share: Share, format: string | undefined): string {
+function sectionOf(share: Share, format: string | undefined): Section {
   const before = known.get(share);
-  return before !== undefined && before.format === format ? before.text : shareSection(share, format);
+  return before !== undefined && before.format === format ? before : { format, text: shareSection(share, format) };
 }
