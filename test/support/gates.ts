@@ -10,14 +10,14 @@ export interface GatedHost {
   open(): void;
 }
 
-interface Authenticator {
+interface Gate {
   readonly matches: (call: string, args: readonly unknown[]) => boolean;
   readonly opened: Promise<void>;
   readonly open: () => void;
 }
 
 export function withGates(host: Host): GatedHost {
-  const gates = new Set<Authenticator>();
+  const gates = new Set<Gate>();
   const wrap = <Port extends object>(name: string, port: Port): Port =>
     new Proxy(port, {
       get(target, key) {
@@ -34,15 +34,15 @@ export function withGates(host: Host): GatedHost {
     host: withPorts(host, wrap),
     hold(matches) {
       const { promise: opened, resolve } = Promise.withResolvers<void>();
-      const authenticator = { matches, opened, open: resolve };
-      gates.add(authenticator);
+      const gate = { matches, opened, open: resolve };
+      gates.add(gate);
       return () => {
-        gates.delete(authenticator);
+        gates.delete(gate);
         resolve();
       };
     },
     open() {
-      for (const authenticator of gates) authenticator.open();
+      for (const gate of gates) gate.open();
       gates.clear();
     },
   };
