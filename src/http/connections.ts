@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { clientConnection } from './client-connection.ts';
+import type { Exchange } from './exchange.ts';
 import { sourceOf } from './login-budget.ts';
 
 /**
@@ -9,7 +10,8 @@ import { sourceOf } from './login-budget.ts';
  */
 export class Connections {
   readonly #most: number;
-  readonly #open = new Set<Socket>();
+  /** Each open connection, with the last request that has arrived whole on it, until that is answered. */
+  readonly #open = new Map<Socket, Exchange | undefined>();
   /** Connections without a successful login, the oldest first. */
   readonly #unproven = new Set<Socket>();
   readonly #refused = new WeakSet<Socket>();
@@ -23,7 +25,7 @@ export class Connections {
   }
 
   add(socket: Socket): void {
-    this.#open.add(socket);
+    this.#open.set(socket, undefined);
     this.#unproven.add(socket);
     socket.once('close', () => this.#forget(socket));
     if (this.#open.size <= this.#most) return;
@@ -46,6 +48,23 @@ export class Connections {
   /** Records that a request on this connection had a valid credential. */
   proven(socket: Socket): void {
     this.#unproven.delete(socket);
+  }
+
+  /** Records that a request has arrived whole. */
+  arrived(exchange: Exchange): void {
+    const { socket } = exchange.raw;
+    if (this.#open.has(socket)) this.#open.set(socket, exchange);
+  }
+
+  /** Records that a request was answered. */
+  answered(exchange: Exchange): void {
+    const { socket } = exchange.raw;
+    if (this.#open.get(socket) === exchange) this.#open.set(socket, undefined);
+  }
+
+  /** Closes every connection whose client waits for no answer: it sends nothing, or does not read what is sent. */
+  endIdle(): void {
+    for (const [socket, exchange] of this.#open) if (exchange === undefined || exchange.status !== 0) this.#end(socket);
   }
 
   /** Whether requests on this connection must be answered with 503 because there are too many connections. */

@@ -6,7 +6,7 @@ export interface Limits {
   readonly bodyBytes: number;
   /** Milliseconds within which a request must be complete. */
   readonly requestTime: number;
-  /** Milliseconds that the rest of a body may take to arrive after its request was answered. */
+  /** Milliseconds that the rest of a request may take to arrive after its answer, or after the stop of the daemon began. */
   readonly restTime: number;
 }
 

@@ -199,6 +199,7 @@ export function buildServer(parts: ServerParts): HttpServer {
   /** Called when the request was answered. */
   function ended(exchange: Exchange, seconds: number): void {
     const { raw, status, headers } = exchange;
+    connections.answered(exchange);
     if (exchange.isAuthenticated) {
       // Without a principal, a flood of refused logins would say how fast refusals are.
       countTime(exchange, seconds);
@@ -268,6 +269,7 @@ export function buildServer(parts: ServerParts): HttpServer {
   }
 
   function handle(exchange: Exchange): void {
+    connections.arrived(exchange);
     try {
       const done = handlerOf(exchange)(exchange);
       if (done instanceof Promise) done.catch((error: unknown) => failed(exchange, error));
@@ -722,15 +724,23 @@ export function buildServer(parts: ServerParts): HttpServer {
     close() {
       isClosing = true;
       management.close();
-      return closed(server);
+      return closed(server, connections, limits.restTime);
     },
   };
 }
 
-/** Ends when the server accepts no connections any more and all are closed. */
-async function closed(server: Server): Promise<void> {
+/**
+ * Ends when the server accepts no connections any more and all are closed. A request that has arrived whole is answered.
+ * A connection that waits for its client is closed after `patience` milliseconds: browsers open connections in advance and
+ * send nothing, and Node ends its own time limits for a request with the first step of the stop.
+ */
+async function closed(server: Server, connections: Connections, patience: number): Promise<void> {
+  const end = performance.now() + patience;
   // A connection that was busy when the stop began would stay open for the client's next request.
-  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+    if (performance.now() > end) connections.endIdle();
+  }, 50);
   await new Promise<void>((resolve) => {
     // A server that never listened is closed already.
     server.close(() => resolve());
