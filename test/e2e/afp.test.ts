@@ -56,6 +56,11 @@ test('what cannot be served is told by its field', async () => {
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/x', afp_name: 'HOMES' }), {
     afp_name: ['A share with this name already exists.', 'The name Homes is reserved for the home share (afp_home).'],
   });
+  // The name of the folder, which is taken, is not what was sent.
+  await box.api.expect(201, 'POST', `${shares}/`, { afp_path: '/mnt/tank/films' });
+  assert.deepEqual(await problems({ afp_path: '/mnt/tank/old/films', afp_name: 'x]' }), {
+    afp_name: [`Expected a share name without the characters ; # " ' \\ $ : / = [ ], got "]".`],
+  });
   assert.deepEqual(await problems({ afp_path: '/mnt/tank/homes', afp_name: 'other' }), {
     afp_path: ['Another AFP share already serves this path.'],
   });

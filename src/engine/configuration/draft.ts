@@ -460,6 +460,8 @@ export class LayeredDraft implements Draft {
       const names = fields.map((name) => (caseless === true ? `${name}~` : name));
       const [field] = fields;
       if (field === undefined || (record[field] ?? null) === null) continue;
+      // Of a field that was refused, the record has another value than the one that was sent.
+      if (fields.some((name) => this.issues.has(name))) continue;
       if (before !== undefined && names.every((one) => fieldValue(record, one) === fieldValue(before, one))) continue;
       this.#watched?.reads.search(of.path, names[0] ?? '', fieldValue(record, names[0] ?? ''));
       if (
