@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { KnownAccounts } from '../../host/ports/accounts.ts';
 import type { BootEnvironment } from '../../host/ports/boot-environments.ts';
 import type { Disk, DiskHealth } from '../../host/ports/disks.ts';
@@ -14,7 +14,7 @@ import type { ImportablePool, Pool, ZfsEvent, ZfsSubject } from '../../host/port
 import { PathLooks } from './path-facts.ts';
 import { SharedLook } from './shared-look.ts';
 import type { SnapshotPart } from './snapshot-index.ts';
-import { noStorage, type Storage, StorageLooks } from './storage-facts.ts';
+import { noStorage, type Storage, StorageLooks, untilRest } from './storage-facts.ts';
 
 /** The last known state of the host. Frozen; a newer look creates a new value. */
 export interface Facts {
@@ -152,6 +152,9 @@ export class FactKeeper {
   /** When the last successful look at each topic began; unlike the above also while another one is made. */
   readonly #seen = new Map<Topic, number>();
   readonly #looks: ReadonlyMap<Topic, SharedLook<void>>;
+  /** The topics that are read in the background once no change is being applied. */
+  readonly #due = new Set<Topic>();
+  readonly #atRest: () => Promise<void>;
   readonly #storage: StorageLooks;
   readonly #paths: PathLooks;
   /** The devices of pools when the disks were read, which say what uses them; undefined before both were read. */
@@ -173,6 +176,7 @@ export class FactKeeper {
     this.#serviceNames = options.serviceNames;
     this.#now = options.now;
     this.#changed = options.changed;
+    this.#atRest = options.atRest ?? (async () => {});
     this.#looks = new Map(
       topics.map((topic) => [
         topic,
@@ -185,7 +189,7 @@ export class FactKeeper {
     this.#storage = new StorageLooks(host.zfs, {
       now: options.now,
       changed: () => this.#keep('storage', { storage: this.#storage.storage }),
-      ...(options.atRest && { atRest: options.atRest }),
+      atRest: this.#atRest,
     });
     this.#paths = new PathLooks({
       files: host.files,
@@ -227,9 +231,22 @@ export class FactKeeper {
     const isStorage = topic === 'storage';
     const age = isStorage && this.#storage.isPartial ? 0 : freshFor[topic];
     const isOld = this.#now() - at > Math.max(age, isStorage ? took * restAfter : 0);
-    // If a look in the background fails, the old facts remain. The next change gets the same error and reports it.
-    if (isOld && !this.#looks.get(topic)?.isRunning) this.renew(topic).catch(() => {});
+    if (isOld && !this.#due.has(topic) && !this.#looks.get(topic)?.isRunning) void this.#renewLater(topic);
     return this.#facts;
+  }
+
+  /**
+   * Reads a topic in the background, once no change is being applied. A request that changes something reads the facts first,
+   * and a look at a thousand datasets would take the processor from the programs of that change.
+   */
+  async #renewLater(topic: Topic): Promise<void> {
+    this.#due.add(topic);
+    // The change of a request is in the queue after this turn.
+    await nextTurn();
+    await untilRest(this.#atRest);
+    this.#due.delete(topic);
+    // If a look in the background fails, the old facts remain. The next change gets the same error and reports it.
+    await this.renew(topic).catch(() => {});
   }
 
   /**
@@ -263,6 +280,7 @@ export class FactKeeper {
   async verifySnapshots(signal: AbortSignal): Promise<void> {
     for (let some = this.#storage.doubtRecalled(); some.length > 0; some = this.#storage.doubtRecalled()) {
       signal.throwIfAborted();
+      await untilRest(this.#atRest);
       const begun = performance.now();
       // Those that could not be listed remain in doubt, so that the next look at them tries again.
       await this.renew(...some.map((dataset) => ({ dataset }))).catch(() => {});

@@ -70,10 +70,15 @@ const longestRest = 5_000;
 const streamAfter = 30_000;
 const streamEndsAfter = 10_000;
 
-/** Milliseconds that a look at events waits for changes that are being applied. */
+/** Milliseconds that a look waits for changes that are being applied. */
 const longestWait = 2_000;
 
 const pause = (milliseconds: number) => wait(milliseconds, undefined, { ref: false });
+
+/** Waits until no change is being applied, but not for ever: changes can follow each other without end. */
+export async function untilRest(atRest: () => Promise<void>): Promise<void> {
+  await Promise.race([atRest(), pause(longestWait)]);
+}
 
 /**
  * The facts about pools, datasets and snapshots, read by subject. A change of `tank/media` reads that dataset and its
@@ -188,7 +193,7 @@ export class StorageLooks {
   async #lookAfter(events: readonly ZfsEvent[]): Promise<void> {
     const rest = this.#restsUntil - this.#now();
     if (rest > 0) await pause(rest);
-    await Promise.race([this.#atRest(), pause(longestWait)]);
+    await untilRest(this.#atRest);
     const unseen = events.filter((event) => !this.#hasSeen(event)).map(({ subject }) => subject);
     if (unseen.length === 0) return;
     const begun = this.#now();

@@ -28,6 +28,8 @@ test('without readers, everything in the storage is read the more rarely the lon
   const watched = async () => {
     listed.length = 0;
     keeper.glanceAtStorage([{ pool: 'tank' }]);
+    // The look begins after this turn, and ends in its own time.
+    await pause(20);
     await keeper.renew({ pool: 'tank' });
     return listed.filter((scope) => scope === undefined).length;
   };
@@ -69,6 +71,33 @@ test('without readers, a part of the storage is looked at again when the machine
   assert.equal(await after(0), 1);
   assert.equal(await after(20_000), 0);
   assert.equal(await after(40_000), 1);
+});
+
+test('a look that a reader starts waits until no change is being applied, and is one for all readers', async (t) => {
+  const host = await virtualHost(t);
+  let looks = 0;
+  const zfs: Zfs = Object.assign(Object.create(host.zfs), {
+    datasets: async (scope?: DatasetScope) => {
+      looks += 1;
+      return await host.zfs.datasets(scope);
+    },
+  });
+  const { promise: rest, resolve: end } = Promise.withResolvers<void>();
+  const keeper = new FactKeeper(
+    { ...host, zfs },
+    { serviceNames: [], paths: () => [], now: Date.now, changed: () => {}, atRest: () => rest },
+  );
+  for (let reader = 0; reader < 3; reader += 1) {
+    keeper.glance('storage');
+    await pause(20);
+  }
+  assert.equal(looks, 0);
+  end();
+  await pause(50);
+  assert.equal(looks, 1);
+  keeper.glance('storage');
+  await pause(20);
+  assert.equal(looks, 1, 'what was just read is not old');
 });
 
 test('recalled snapshots are listed again, those of a hundred datasets at a time, until the daemon ends', async (t) => {
