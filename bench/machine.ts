@@ -16,6 +16,8 @@ const few: Size = { datasets: 10, shares: 10, snapshots: 10 };
 const idleSeconds = 120;
 /** Milliseconds after which the events of a change were read. */
 const eventsAfter = 1500;
+/** Milliseconds after which a backup was written and Samba has read its file with 500 shares again. */
+const allAfter = 5000;
 
 await using nas = await startNas({ disks: 1, diskSize: '3G', memory: 2048 });
 const { api, machine } = nas;
@@ -109,7 +111,7 @@ async function durations(mark: string): Promise<ReadonlyMap<string, number>> {
     const begun = performance.now();
     await change();
     taken.set(what, [...(taken.get(what) ?? []), (performance.now() - begun) / 1000]);
-    await pause(eventsAfter);
+    await pause(allAfter);
   };
   for (let n = 0; n < repeats; n += 1) {
     const name = `${mark}${n}`;
