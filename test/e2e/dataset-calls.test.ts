@@ -24,7 +24,7 @@ const everything = 'look at everything';
 function ofChange(programs: readonly string[]): readonly string[] {
   return programs.includes(everything)
     ? programs.filter((program) => program !== everything && program !== 'snapshots')
-    : programs;
+    : [...programs];
 }
 
 test('a change of a dataset is two programs of ZFS, whatever the number of datasets', async () => {
