@@ -237,7 +237,9 @@ const report = async () => (await nas.api.list('/api/holdfast/v1/drift')).find((
 async function nothingDiffers(): Promise<void> {
   const found = (await report())?.['drift'];
   if (Array.isArray(found) && found.length === 0) return;
-  const tree = await nas.machine.run('cd /sys/kernel/config/target && find . -type l; grep -rs . iscsi || true');
+  const tree = await nas.machine.run(
+    'cd /sys/kernel/config/target && find . -type l -printf "%p -> %l\\n"; grep -rs . iscsi || true',
+  );
   assert.fail(`${JSON.stringify(found)}\n${tree}\n${await journal(nas.machine)}`);
 }
 

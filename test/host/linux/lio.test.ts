@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { stepsBetween } from '../../../src/host/linux/lio/config-tree.ts';
 import { lioObjections } from '../../../src/host/linux/lio/objections.ts';
 import { placeOf, targetTree } from '../../../src/host/linux/lio/target-tree.ts';
+import { LioTargets } from '../../../src/host/linux/lio/targets.ts';
+import { PoolFiles } from '../../../src/host/linux/zfs/pool-files.ts';
 import type { Auth, Extent, Target, TargetGroup, TargetModel } from '../../../src/host/ports/targets.ts';
 
 const none = new Map<number, number>();
@@ -202,4 +207,37 @@ test('targets that the kernel cannot offer are reported and not offered', () => 
   );
   assert.deepEqual(lioObjections(model([file], [target('t', [1])])), []);
   assert.deepEqual(steps(model([], []), by({ networks: ['192.0.2.0/24'] })), ['make iscsi/iqn.x:t']);
+});
+
+test('what differs is said link by link, also where a wanted target offers what another program made', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'holdfast-lio-'));
+  t.after(() => rm(root, { recursive: true }));
+  /** As configfs has it: links are relative. */
+  const link = async (path: string, to: string) => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await symlink(relative(dirname(join(root, path)), join(root, to)), join(root, path));
+  };
+  const wanted = model([extent(1)], [target('a', [1])]);
+  for (const node of targetTree(wanted, none).flatMap(({ nodes }) => nodes)) {
+    const folder = node.kind === 'folder' ? node.path : dirname(node.path);
+    await mkdir(join(root, folder), { recursive: true });
+    if (node.kind === 'value') await writeFile(join(root, node.path), `${node.text}\n`);
+    if (node.kind === 'link') await link(node.path, node.to);
+  }
+  await writeFile(join(root, placeOf(extent(1)), 'enable'), '1\n');
+  const targets = new LioTargets({ poolFiles: new PoolFiles({ waitAt: async () => undefined }), root });
+  assert.deepEqual(await targets.differences(wanted), []);
+
+  await link('iscsi/iqn.y:theirs/tpgt_1/lun/lun_0/theirs', 'core/fileio_0/theirs');
+  assert.deepEqual(await targets.differences(wanted), [], 'a target of another program is left alone');
+
+  const [made] = targetTree(wanted, none)
+    .flatMap(({ nodes }) => nodes)
+    .filter(({ kind }) => kind === 'link');
+  assert.ok(made);
+  await unlink(join(root, made.path));
+  await link(made.path, 'core/fileio_0/theirs');
+  assert.deepEqual(await targets.differences(wanted), [
+    `bring the iSCSI target iqn.x:a into line (unlink ${made.path} and 1 more)`,
+  ]);
 });

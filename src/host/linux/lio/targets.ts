@@ -159,27 +159,20 @@ export class LioTargets {
       }
     }
     for (const path of await this.#list('iscsi', /^(iqn|eui|naa)\./)) {
-      const nodes = await this.#target(path);
+      const nodes = await this.#target(path, names.has(path));
       if (nodes !== undefined) await add(`target ${path.slice('iscsi/'.length)}`, nodes);
     }
     return pieces;
   }
 
-  /** A target as it is, or undefined for one that offers backends of other programs: it is left alone. */
-  async #target(path: string): Promise<readonly Node[] | undefined> {
+  /** A target as it is, or undefined for one that is not wanted and offers backends of other programs: it is left alone. */
+  async #target(path: string, isWanted: boolean): Promise<readonly Node[] | undefined> {
     const nodes: Node[] = [{ kind: 'folder', path }];
     for (const group of await this.#list(path, /^tpgt_\d+$/)) {
       nodes.push({ kind: 'folder', path: group });
       for (const lun of await this.#list(`${group}/lun`, /^lun_\d+$/)) {
         const links = await this.#links(lun);
-        if (
-          links.some(
-            (one) =>
-              one.kind === 'link' &&
-              ![backends.device, backends.file].some((backend) => one.to.startsWith(`${backend}/`)),
-          )
-        )
-          return undefined;
+        if (!isWanted && links.some(isForeign)) return undefined;
         nodes.push({ kind: 'folder', path: lun }, ...links);
       }
       for (const acl of await this.#list(`${group}/acls`)) {
@@ -242,6 +235,11 @@ export class LioTargets {
 /** `make iscsi/iqn.2026-01.com.example:t/tpgt_1/np/0.0.0.0:3260 and 2 more`. Values are left out: some are secret. */
 function summary([first, ...rest]: readonly Step[]): string {
   return `${first?.do} ${first?.path}${rest.length === 0 ? '' : ` and ${rest.length} more`}`;
+}
+
+/** Whether it is a link to a backend of another program. */
+function isForeign(node: Node): boolean {
+  return node.kind === 'link' && ![backends.device, backends.file].some((backend) => node.to.startsWith(`${backend}/`));
 }
 
 /** A value as it is, in the form of the desired tree. A value that was never set reads as an empty text. */
