@@ -132,11 +132,11 @@ export class StorageLooks {
   #stream = { since: 0, until: 0 };
 
   /** `atRest` resolves when no change of Holdfast itself is being applied. */
-  constructor(zfs: Zfs, options: { now: () => number; changed: () => void; atRest?: () => Promise<void> }) {
+  constructor(zfs: Zfs, options: { now: () => number; changed: () => void; atRest: () => Promise<void> }) {
     this.#zfs = zfs;
     this.#now = options.now;
     this.#changed = options.changed;
-    this.#atRest = options.atRest ?? (async () => {});
+    this.#atRest = options.atRest;
   }
 
   get storage(): Storage {
