@@ -1,4 +1,4 @@
-/** What clients hold open when the daemon stops. A stop that waits for one of them is killed, and takes its changes back. */
+/** What clients hold open when the daemon stops. A stop that waits for them lasts until systemd kills the daemon. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
