@@ -12,7 +12,7 @@ import { replaceDurably } from './marks.ts';
 export const knownSnapshotsFile = (folder: string): string => join(folder, 'snapshots.known');
 
 /** The layout of the file. A file of another layout is not read: everything in it can be listed again. */
-const layout = 1;
+const layout = 2;
 
 /** Bytes of the digest before the content. */
 const digestLength = 32;
@@ -67,11 +67,12 @@ function partsOf(file: Buffer): readonly SnapshotPart[] | undefined {
 
 function isPart(value: unknown): value is SnapshotPart {
   if (!isObject(value)) return false;
-  const { dataset, kind, stamp, columns } = value;
+  const { dataset, kind, stamp, space, columns } = value;
   return (
     typeof dataset === 'string' &&
     (kind === 'filesystem' || kind === 'volume') &&
     typeof stamp === 'string' &&
+    typeof space === 'number' &&
     areColumns(columns)
   );
 }

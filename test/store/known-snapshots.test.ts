@@ -15,8 +15,8 @@ const columns = appended(noSnapshots, [
   { dataset: 'tank', name: 'dimanche – été', used: 0, referenced: 7, created: 1_700_000_001, deferred: true },
 ]);
 const parts: readonly SnapshotPart[] = [
-  { dataset: 'tank', kind: 'filesystem', stamp: '42', columns },
-  { dataset: 'tank/v', kind: 'volume', stamp: '43 ', columns: noSnapshots },
+  { dataset: 'tank', kind: 'filesystem', stamp: '42', space: 512, columns },
+  { dataset: 'tank/v', kind: 'volume', stamp: '43 ', space: 0, columns: noSnapshots },
 ];
 
 async function known(t: TestContext) {

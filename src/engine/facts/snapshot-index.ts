@@ -12,11 +12,12 @@ export interface KnownSnapshot extends Snapshot {
   readonly newest: boolean;
 }
 
-/** The snapshots of one dataset, the oldest first, and the stamp of the dataset when they were listed. */
+/** The snapshots of one dataset, the oldest first, with its stamp and the bytes that only they used when they were listed. */
 export interface SnapshotPart {
   readonly dataset: string;
   readonly kind: Dataset['kind'];
   readonly stamp: string;
+  readonly space: number;
   readonly columns: SnapshotColumns;
 }
 
@@ -152,23 +153,27 @@ export class SnapshotIndex {
   withNew({ dataset, name }: Pick<Snapshot, 'dataset' | 'name'>, kind: Dataset['kind']): SnapshotIndex {
     const taken = { dataset, name, used: 0, referenced: 0, created: 0, deferred: false };
     const before = this.#parts.get(dataset)?.columns ?? noSnapshots;
-    const part = { dataset, kind, stamp: unlisted, columns: appended(before, [taken]) };
+    const part = { dataset, kind, stamp: unlisted, space: 0, columns: appended(before, [taken]) };
     return new SnapshotIndex(new Map([...this.#parts, [dataset, part]]), this.#recalled);
   }
 
   /** The names of those among these datasets whose snapshots changed since they were listed. */
   stale(datasets: readonly Dataset[]): readonly string[] {
-    return datasets
-      .filter(({ name, snapshotStamp }) => this.#known(name)?.stamp !== snapshotStamp)
-      .map(({ name }) => name);
+    return datasets.filter((one) => !isAsListed(one, this.#known(one.name))).map(({ name }) => name);
+  }
+
+  /** Whether a dataset has the snapshots that were listed, although they use more or less space alone. */
+  hasOtherSpace(dataset: Dataset): boolean {
+    const part = this.#parts.get(dataset.name);
+    return part?.stamp === dataset.snapshotStamp && !isAsListed(dataset, part);
   }
 
   /** What is known of those among these datasets whose snapshots are as they were listed. */
   fitting(datasets: readonly Dataset[]): ReadonlyMap<string, SnapshotPart> {
     return new Map(
-      datasets.flatMap(({ name, snapshotStamp }): (readonly [string, SnapshotPart])[] => {
-        const part = this.#known(name);
-        return part?.stamp === snapshotStamp ? [[name, part]] : [];
+      datasets.flatMap((one): (readonly [string, SnapshotPart])[] => {
+        const part = this.#known(one.name);
+        return part !== undefined && isAsListed(one, part) ? [[one.name, part]] : [];
       }),
     );
   }
@@ -191,14 +196,12 @@ export class SnapshotIndex {
       return this;
     // The dataset before is most likely to have the same snapshots: the one above, or another one below that.
     let before: SnapshotColumns | undefined;
-    const parts = [...datasets.values()].map(({ name, kind, snapshotStamp }): [string, SnapshotPart] => {
+    const parts = [...datasets.values()].map((one): [string, SnapshotPart] => {
+      const { name, kind, snapshotStamp: stamp, figures } = one;
       const listed = listing.columns.get(name) ?? noSnapshots;
       const part = fresh.has(name)
-        ? { dataset: name, kind, stamp: snapshotStamp, columns: sharing(listed, before) }
-        : withNamed(
-            (seen.has(name) ? this.#agreed(name, listing) : undefined) ?? this.#kept(name, kind, snapshotStamp),
-            named.get(name),
-          );
+        ? { dataset: name, kind, stamp, space: figures.usedBySnapshots, columns: sharing(listed, before) }
+        : withNamed((seen.has(name) ? this.#agreed(name, listing) : undefined) ?? this.#kept(one), named.get(name));
       before = part.columns;
       return [name, part];
     });
@@ -216,11 +219,14 @@ export class SnapshotIndex {
   }
 
   /** Of a dataset that was not listed now. */
-  #kept(name: string, kind: Dataset['kind'], stamp: string): SnapshotPart {
+  #kept(dataset: Dataset): SnapshotPart {
+    const { name, kind } = dataset;
     const recalled = this.#recalled.get(name);
     return (
       this.#parts.get(name) ??
-      (recalled?.stamp === stamp ? recalled : { dataset: name, kind, stamp: unlisted, columns: noSnapshots })
+      (recalled !== undefined && isAsListed(dataset, recalled)
+        ? recalled
+        : { dataset: name, kind, stamp: unlisted, space: 0, columns: noSnapshots })
     );
   }
 }
@@ -258,6 +264,11 @@ export function* columnsOf(snapshots: Iterable<Snapshot>): Generator<undefined, 
     yield;
   }
   return columns;
+}
+
+/** The space that snapshots use alone changes with the contents that they share with the dataset. */
+function isAsListed({ snapshotStamp, figures }: Dataset, part: SnapshotPart | undefined): boolean {
+  return part?.stamp === snapshotStamp && part.space === figures.usedBySnapshots;
 }
 
 /** No dataset has these stamps: the snapshots of a part were not listed, or only some were looked at since. */

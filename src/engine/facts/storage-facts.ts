@@ -327,7 +327,12 @@ export class StorageLooks {
         { asked: names, found: snapshots.filter(({ dataset }) => dataset === name) },
       ]),
     );
-    const listed = await this.#listed(found, made, named);
+    // A new mount point changes the folder that it is in, and so the space that only the snapshots of the dataset above use.
+    // The answer does not wait for a list of them: the next look at everything makes it.
+    const itself = new Set(names);
+    const above = new Set(alone.filter((name) => !itself.has(name)));
+    const listing = found.filter((one) => !above.has(one.name) || !this.#snapshots.hasOtherSpace(one));
+    const listed = await this.#listed(listing, made, named);
     const before = new Map([...asked.keys()].map((name) => [name, this.#markOf(this.#marks, name)]));
     const newPools = this.#merged(this.#poolMarks, mark, this.#storage.pools, pools, poolNames);
     // The children of a removed dataset were removed with it.

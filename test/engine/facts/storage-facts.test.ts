@@ -252,6 +252,28 @@ test('the snapshots of a dataset that was just created are listed only if ZFS ha
   assert.deepEqual(asked, [['tank/b'], ['tank/c']]);
 });
 
+test('that only the space of its snapshots changed is no reason to list those of a dataset above', async (t) => {
+  const { zfs, watched, looks, asked } = await machineWithPool(t);
+  await zfs.createDataset('tank/a');
+  await zfs.createSnapshot('tank@1', { recursive: true });
+  await looks.renewAll();
+  asked.length = 0;
+  let space = 0;
+  const { datasets } = watched;
+  watched.datasets = async (scope) =>
+    (await datasets(scope)).map((one) => ({ ...one, figures: { ...one.figures, usedBySnapshots: space } }));
+  space = 512;
+  await looks.renew([{ dataset: 'tank/a' }]);
+  assert.deepEqual(asked, [['tank/a']]);
+  await looks.renewAll();
+  assert.deepEqual(asked, [['tank/a'], ['tank']]);
+  space = 1024;
+  await zfs.createSnapshot('tank@2');
+  await looks.renew([{ dataset: 'tank/a' }]);
+  assert.deepEqual(asked.slice(2), [['tank', 'tank/a']]);
+  assert.deepEqual(snapshotsIn(looks), ['tank@1', 'tank@2', 'tank/a@1']);
+});
+
 test('a look at one snapshot reads it together with its dataset, and lists no others', async (t) => {
   const { zfs, looks, listed, asked, named, now } = await machineWithPool(t);
   await zfs.createDataset('tank/a');

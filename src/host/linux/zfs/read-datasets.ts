@@ -78,12 +78,10 @@ export function readDataset(name: string, found: Properties, { now, look }: Look
     // Those of the encryption root are inherited by what is below.
     keySlots: own(keySlotsProperty),
     origin: text('origin') || undefined,
-    // The space that snapshots use alone changes with the contents that they share with the dataset.
     snapshotStamp: [
       text('guid'),
       text('origin'),
       text('snapshots_changed'),
-      text('usedbysnapshots'),
       number('snapshots_changed') > now - settling ? look : '',
     ].join(' '),
     isUntouched: text('snapshots_changed') === '',

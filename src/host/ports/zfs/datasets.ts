@@ -150,7 +150,7 @@ export interface Dataset {
   readonly keySlots?: string | undefined;
   /** Full name of the snapshot from which it was cloned. */
   readonly origin: string | undefined;
-  /** Changes whenever anything about its snapshots changes, also while Holdfast does not run. */
+  /** Changes whenever anything about its snapshots but their space changes, also while Holdfast does not run. */
   readonly snapshotStamp: string;
   /** Whether ZFS has noted no change of its snapshots. It did not note changes before OpenZFS 2.2. */
   readonly isUntouched?: boolean;
