@@ -69,6 +69,22 @@ const fill = (name: string, bytes = 10_000_000) =>
   machine.run(`head -c ${bytes} /dev/urandom >/mnt/${name}/file && sha256sum </mnt/${name}/file`);
 const sum = (name: string) => machine.run(`sha256sum </mnt/${name}/file`);
 
+test('a disk that is mounted or swapped to says so, and is free again afterwards', async () => {
+  const usesSeen = async () => {
+    await machine.run('systemctl reload holdfast', { seconds: 60 });
+    const seen = await api.list('/api/holdfast/v1/disks');
+    return ['ubdc', 'ubdd', 'ubde'].map((disk) => seen.find(({ name }) => name === disk)?.['used_by']);
+  };
+  await machine.run(`
+    mkfs.ext4 -q -F /dev/ubdc && mkdir -p '/srv/my files' && mount /dev/ubdc '/srv/my files'
+    mkswap /dev/ubdd && swapon /dev/ubdd`);
+  const said = await machine.run('lsblk --noheadings --output MOUNTPOINTS /dev/ubdc /dev/ubdd');
+  assert.deepEqual(said.trim().split(/\s*\n\s*/), ['/srv/my files', '[SWAP]']);
+  assert.deepEqual(await usesSeen(), ['it is mounted at /srv/my files', 'it is used as swap space', null]);
+  await machine.run(`umount '/srv/my files' && swapoff /dev/ubdd && wipefs -q -a /dev/ubdc /dev/ubdd`);
+  assert.deepEqual(await usesSeen(), [null, null, null]);
+});
+
 describe('a pool of each layout', () => {
   for (const [vdevtype, members] of Object.entries({ mirror: 2, raidz: 3, raidz2: 4, raidz3: 5 })) {
     test(`${vdevtype}: a disk that is lost while the volume is exported is replaced, and the data is intact`, async () => {

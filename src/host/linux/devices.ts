@@ -1,5 +1,5 @@
 /** The names that the kernel and udev give a disk. */
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
 /**
@@ -30,12 +30,6 @@ export async function stablePaths(): Promise<ReadonlyMap<string, string>> {
       `${folder}/${preferred(entries.map(([link]) => link))}`,
     ]),
   );
-}
-
-/** The pool that the machine runs from, if it does. */
-export async function poolOfRoot(): Promise<string | undefined> {
-  const mounts = await readFile('/proc/self/mounts', 'utf8');
-  return /^([^/\s]+)\S* \/ zfs /m.exec(mounts)?.[1];
 }
 
 /** Prefers names with the maker's serial number, which is printed on the disk. */

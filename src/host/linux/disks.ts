@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import type { Disk, DiskHealth, Disks, Tuning } from '../ports/disks.ts';
 import { HostError } from '../ports/index.ts';
 import type { Pool } from '../ports/zfs.ts';
-import { poolOfRoot, stablePaths } from './devices.ts';
+import { stablePaths } from './devices.ts';
 import { diskColumns, type FoundDisk, hdparmArgv, readAbilities, readDisks } from './disks-read.ts';
+import { mountsNow, poolOfRoot, readSwaps } from './mounts.ts';
 import { oncePerTurn } from './once-per-turn.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import { readHealth } from './smart-read.ts';
@@ -18,20 +19,25 @@ export class LinuxDisks implements Disks {
   readonly #known = new Map<string, { readonly known: string; readonly label: Promise<Label | undefined> }>();
   /** The pools at that time. When a pool comes or goes, the kernel writes labels and udev does not notice. */
   #labelsUnder = '';
-  readonly #listed: () => Promise<readonly FoundDisk[]>;
+  readonly #listed: () => Promise<{ readonly disks: readonly FoundDisk[]; readonly systemPool: string | undefined }>;
 
   constructor(options: { runner: Runner; pools: () => Promise<readonly Pool[]> }) {
     this.#runner = options.runner;
     this.#pools = options.pools;
     const argv = ['lsblk', '--json', '--bytes', '--output', diskColumns.join(',')];
-    this.#listed = oncePerTurn(async () => readDisks(expectSuccess(await this.#runner.run(argv), argv).stdout));
+    this.#listed = oncePerTurn(async () => {
+      const outcome = await this.#runner.run(argv);
+      const mounts = await mountsNow();
+      const swaps = readSwaps(await readFile('/proc/swaps', 'utf8'));
+      const disks = readDisks(expectSuccess(outcome, argv).stdout, { mounts, swaps });
+      return { disks, systemPool: poolOfRoot(mounts) };
+    });
   }
 
   async list(): Promise<readonly Disk[]> {
-    const [listed, pools, systemPool, paths] = await Promise.all([
+    const [{ disks: listed, systemPool }, pools, paths] = await Promise.all([
       this.#listed(),
       this.#pools(),
-      poolOfRoot(),
       stablePaths(),
     ]);
     const poolOf = new Map(
@@ -58,7 +64,7 @@ export class LinuxDisks implements Disks {
 
   /** The labels of pools that are not imported. */
   async labels(): Promise<readonly FoundLabel[]> {
-    const [listed, pools] = await Promise.all([this.#listed(), this.#pools()]);
+    const [{ disks: listed }, pools] = await Promise.all([this.#listed(), this.#pools()]);
     this.#forgetUnless(pools);
     const used = new Set(
       pools.flatMap((pool) => pool.groups.flatMap((group) => group.devices.map((device) => device.disk))),

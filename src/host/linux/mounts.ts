@@ -1,5 +1,9 @@
+import { readFile } from 'node:fs/promises';
+
 /** A file system that a process sees, from its `/proc/<pid>/mountinfo`. */
 export interface Mount {
+  /** Major and minor number of its block device, such as `8:1`, or numbers that no device has. */
+  readonly device: string;
   /** The folder on which it is mounted. */
   readonly on: string;
   /** Such as `zfs`. */
@@ -16,10 +20,26 @@ export interface Mount {
 export function readMounts(mountinfo: string): readonly Mount[] {
   return mountinfo.split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');
-    const on = before.split(' ')[4];
+    const [, , device = '', , on] = before.split(' ');
     const [kind = '', source = ''] = after.split(' ');
-    return on === undefined ? [] : [{ on: unescaped(on), kind, source: unescaped(source) }];
+    return on === undefined ? [] : [{ device, on: unescaped(on), kind, source: unescaped(source) }];
   });
+}
+
+/** What is mounted for this process. */
+export async function mountsNow(): Promise<readonly Mount[]> {
+  return readMounts(await readFile('/proc/self/mountinfo', 'utf8'));
+}
+
+/** The pool that the machine runs from, if it does. */
+export function poolOfRoot(mounts: readonly Mount[]): string | undefined {
+  return mounts.find(({ on, kind }) => on === '/' && kind === 'zfs')?.source.split('/')[0];
+}
+
+/** The paths of the devices and files in `/proc/swaps`, which are the first of its columns. */
+export function readSwaps(swaps: string): readonly string[] {
+  const [, ...lines] = swaps.split('\n');
+  return lines.flatMap((line) => (line === '' ? [] : [unescaped(line.split(/\s/)[0] ?? '')]));
 }
 
 function unescaped(text: string): string {

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isWithin } from '../../../lib/path.ts';
 import type { Outcome } from '../../ports/commands.ts';
 import { HostError } from '../../ports/index.ts';
-import { poolOfRoot } from '../devices.ts';
+import { mountsNow, poolOfRoot } from '../mounts.ts';
 import { expectSuccess, messageOfProgram, type Runner, type RunOptions } from '../runner.ts';
 import type { PoolStates } from './pool-states.ts';
 
@@ -76,9 +76,13 @@ export class Programs {
   }
 }
 
+/** Read once: it stays the same until the next boot, and the table of a thousand mounts takes long. */
+let system: { readonly pool: string | undefined } | undefined;
+
 /** Whether a dataset is in the pool that the machine runs from: it holds boot environments and no data. */
 export async function ofSystem(): Promise<(dataset: string) => boolean> {
-  const pool = await poolOfRoot();
+  system ??= { pool: poolOfRoot(await mountsNow()) };
+  const { pool } = system;
   return (dataset) => pool !== undefined && isWithin(dataset, pool);
 }
 
