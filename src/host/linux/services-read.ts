@@ -87,6 +87,22 @@ function splitAt(line: string, separator: string): [string, string] {
   return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 1)];
 }
 
+/** The processes that systemd has started of a unit, from its properties `ExecStart` and the like. */
+export function readStarted(properties: string): readonly number[] {
+  return [...properties.matchAll(/ ; pid=([1-9]\d*) ; code=/g)].map(([, pid]) => Number(pid));
+}
+
+/**
+ * Selects the lines of a unit in the journal, as `--unit` does, and those of the processes that were started of it:
+ * journald finds the unit of a line by its process, and a program that fails at once has ended by then.
+ */
+export function journalMatches(unit: string, started: readonly number[]): readonly string[] {
+  return [
+    ...[`_SYSTEMD_UNIT=${unit}`, '+', `UNIT=${unit}`, '_PID=1', '+', `COREDUMP_UNIT=${unit}`, '_UID=0'],
+    ...started.flatMap((pid) => ['+', `_PID=${pid}`]),
+  ];
+}
+
 /**
  * A program's last log lines, from `journalctl --output=json`. The service manager's lines about the program are left
  * out unless there are no others.

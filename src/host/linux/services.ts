@@ -7,8 +7,10 @@ import { enabledUnits, hasUnitFile, isMasked } from './enabled-units.ts';
 import { expectSuccess, messageOfProgram, type Runner } from './runner.ts';
 import {
   isRunning,
+  journalMatches,
   readLastWords,
   readListeners,
+  readStarted,
   readUnitOf,
   readUnitStates,
   readUnits,
@@ -30,6 +32,9 @@ const properties = [
   'ConditionResult',
   'Job',
 ];
+
+/** What systemd starts of a unit, with the process of each. */
+const commands = 'ExecStartPre,ExecStart,ExecStartPost';
 
 const manager = 'org.freedesktop.systemd1';
 const listUnitsByNames = [
@@ -248,16 +253,17 @@ export class LinuxServices implements Services {
   }
 
   async #lastWords(name: string, since: number): Promise<string> {
+    const started = await this.#run(['systemctl', 'show', '--value', `--property=${commands}`, '--', unitOf(name)]);
     await this.#run(['journalctl', '--sync']);
     const { stdout } = await this.#run([
       'journalctl',
       '--quiet',
       '--no-pager',
-      `--unit=${unitOf(name)}`,
       `--since=@${since / 1000}`,
       '--lines=30',
       '--output=json',
       '--output-fields=MESSAGE,_PID',
+      ...journalMatches(unitOf(name), readStarted(started.stdout)),
     ]);
     return readLastWords(stdout).slice(-10).join('\n');
   }

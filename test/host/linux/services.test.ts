@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { LinuxServices } from '../../../src/host/linux/services.ts';
-import { readLastWords, readUnits, unitEventReader } from '../../../src/host/linux/services-read.ts';
+import {
+  journalMatches,
+  readLastWords,
+  readStarted,
+  readUnits,
+  unitEventReader,
+} from '../../../src/host/linux/services-read.ts';
 import { HostError } from '../../../src/host/ports/index.ts';
 import { scratchFolder } from '../../support/hosts.ts';
 import { recordedRunner, recording } from './support.ts';
@@ -178,6 +184,7 @@ describe('services', () => {
       'systemctl --root=/ enable x.service': {},
       'systemctl --root=/ disable x.service': {},
       'systemctl --no-ask-password --quiet start x.service': { status: 1 },
+      'systemctl show --value --property=ExecStartPre,ExecStart,ExecStartPost -- x.service': {},
       'journalctl --sync': {},
     });
     const services = new LinuxServices({
@@ -372,6 +379,15 @@ describe('services', () => {
       services.restart('x'),
       (error) => error instanceof HostError && error.message === 'x did not start: it ended with the status 3',
     );
+  });
+
+  test('the lines of a program that failed at once are found by its process', () => {
+    const started = [
+      '{ path=/bin/mkdir ; argv[]=/bin/mkdir -p /srv/a ; ignore_errors=no ; start_time=[n/a] ; stop_time=[n/a] ; pid=0 ; code=(null) ; status=0/0 }',
+      '{ path=/usr/sbin/in.tftpd ; argv[]=/usr/sbin/in.tftpd pid=7 ; ignore_errors=no ; start_time=[Sun 2026-11-29 01:40:02 UTC] ; stop_time=[Sun 2026-11-29 01:40:02 UTC] ; pid=4711 ; code=exited ; status=66 }',
+    ].join('\n\n');
+    assert.deepEqual(readStarted(started), [4711]);
+    assert.deepEqual(journalMatches('x.service', [4711]).slice(-2), ['+', '_PID=4711']);
   });
 
   test('the program’s own last lines are reported, not the service manager’s', () => {
