@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../../lib/text.ts';
 import { HostError } from '../../ports/index.ts';
 import { stateDataset } from '../../ports/zfs.ts';
+import { mountsNow } from '../mounts.ts';
 import type { Programs } from './programs.ts';
 
 /**
@@ -53,5 +54,5 @@ async function stop(programs: Programs, helpers: readonly string[]): Promise<voi
 }
 
 async function isMount(folder: string): Promise<boolean> {
-  return (await readFile('/proc/self/mounts', 'utf8')).split('\n').some((line) => line.split(' ')[1] === folder);
+  return (await mountsNow()).some(({ on }) => on === folder);
 }
