@@ -34,25 +34,34 @@ export type Order = StartOrder | EndOrder | CloseOrder;
 
 export type Report =
   | { readonly kind: 'lines'; readonly id: number; readonly texts: readonly string[] }
+  /** The next bytes of a long output, in order. `ended` has the rest. */
+  | {
+      readonly kind: 'output';
+      readonly id: number;
+      readonly stream: 'stdout' | 'stderr';
+      readonly bytes: Uint8Array;
+    }
   | { readonly kind: 'failed'; readonly id: number; readonly code: string; readonly message: string }
   | {
       readonly kind: 'ended';
       readonly id: number;
       readonly status: number;
-      readonly stdout: string;
-      readonly stderr: string;
+      readonly stdout: Uint8Array;
+      readonly stderr: Uint8Array;
       readonly cut: 'time' | 'size' | undefined;
     };
 
 /** The message as a report, or undefined when it is not one. */
 export function readReport(message: unknown): Report | undefined {
   if (!isObject(message)) return undefined;
-  const { kind, id, texts, code, message: said, status, stdout, stderr, cut } = message;
+  const { kind, id, texts, stream, bytes, code, message: said, status, stdout, stderr, cut } = message;
   if (typeof id !== 'number') return undefined;
   if (kind === 'lines' && isTextList(texts)) return { kind, id, texts };
+  if (kind === 'output' && (stream === 'stdout' || stream === 'stderr') && bytes instanceof Uint8Array)
+    return { kind, id, stream, bytes };
   if (kind === 'failed' && typeof code === 'string' && typeof said === 'string')
     return { kind, id, code, message: said };
-  if (kind === 'ended' && typeof status === 'number' && typeof stdout === 'string' && typeof stderr === 'string') {
+  if (kind === 'ended' && typeof status === 'number' && stdout instanceof Uint8Array && stderr instanceof Uint8Array) {
     return { kind, id, status, stdout, stderr, cut: cut === 'time' || cut === 'size' ? cut : undefined };
   }
   return undefined;

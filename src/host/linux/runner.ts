@@ -55,18 +55,28 @@ const everyLine = '';
 const minute = 60_000;
 const mostOutput = 64 * 1024 ** 2;
 
+/**
+ * Each start of a program is a fork of the helper, which takes the longer the more memory it has. The output of programs
+ * would let its young generation grow to 16 MiB, and it frees what it has sent on by `gc`.
+ */
+export const helperFlags = ['--max-semi-space-size=1', '--expose-gc'] as const;
+
 /** The status of a program that SIGTERM ended, as shells report it. */
 export const endedBySignal = 143;
 
-type Waiting =
-  | {
-      readonly argv: readonly string[];
-      readonly timeout: number;
-      readonly heard: ((line: string) => void) | undefined;
-      resolve(outcome: Outcome): void;
-      reject(error: HostError): void;
-    }
-  | { readonly argv: readonly string[]; readonly listener: Listener };
+/** A program whose outcome is awaited. */
+interface Awaited {
+  readonly argv: readonly string[];
+  readonly timeout: number;
+  readonly heard: ((line: string) => void) | undefined;
+  /** What has come of a long output. */
+  readonly stdout: Uint8Array[];
+  readonly stderr: Uint8Array[];
+  resolve(outcome: Outcome): void;
+  reject(error: HostError): void;
+}
+
+type Waiting = Awaited | { readonly argv: readonly string[]; readonly listener: Listener };
 
 /**
  * Runs programs by a small helper process: a process as large as the daemon would block whenever it starts a program.
@@ -86,7 +96,7 @@ export class HelperRunner implements Runner {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const { signal, timeout = minute, heard } = options;
     if (signal?.aborted) return Promise.resolve({ status: endedBySignal, stdout: '', stderr: '' });
-    const id = this.#start({ argv, timeout, heard, resolve, reject }, options, {
+    const id = this.#start({ argv, timeout, heard, stdout: [], stderr: [], resolve, reject }, options, {
       lines: heard === undefined ? undefined : everyLine,
       timeout: Number.isFinite(timeout) ? timeout : undefined,
     });
@@ -162,9 +172,7 @@ export class HelperRunner implements Runner {
   #fork(): ChildProcess {
     const child = fork(this.#entry, [], {
       serialization: 'advanced',
-      // Each start of a program is a fork of it, which takes the longer the more memory it has. The output of programs would
-      // let its young generation grow to 16 MiB.
-      execArgv: ['--max-semi-space-size=1'],
+      execArgv: [...helperFlags],
       env: { PATH: systemPath, LANG: 'C.UTF-8' },
       cwd: '/',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -190,11 +198,19 @@ export class HelperRunner implements Runner {
         else waiting.heard?.(text);
       return;
     }
+    if (report.kind === 'output') {
+      if (!('listener' in waiting)) waiting[report.stream].push(report.bytes);
+      return;
+    }
     if (report.kind === 'failed') {
       this.#fail(report.id, report.code === 'ENOENT' ? 'this machine has no such program' : report.message);
       return;
     }
-    const { status, stdout, stderr, cut } = report;
+    const { status, cut } = report;
+    const [stdout, stderr] =
+      'listener' in waiting
+        ? [textOf([report.stdout]), textOf([report.stderr])]
+        : [textOf([...waiting.stdout, report.stdout]), textOf([...waiting.stderr, report.stderr])];
     if ('listener' in waiting) this.#fail(report.id, `it ended with the status ${status}${said(stdout, stderr)}`);
     else if (cut === 'time')
       this.#fail(report.id, `it did not end within ${waiting.timeout / 1000} s and was stopped${said(stdout, stderr)}`);
@@ -223,6 +239,10 @@ export class HelperRunner implements Runner {
     this.#child?.unref();
     this.#child?.channel?.unref();
   }
+}
+
+function textOf(pieces: readonly Uint8Array[]): string {
+  return Buffer.concat(pieces).toString();
 }
 
 /** The helper beside this file: its source in development, `helper.mjs` beside the bundle. */

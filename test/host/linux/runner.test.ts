@@ -96,6 +96,37 @@ describe('the runner', () => {
     assert.equal((await runner.run(['echo', 'abc'], { keep: 4 })).stdout, 'abc\n');
   });
 
+  test('a long output is whole, with the characters that its pieces divide', async (t) => {
+    const runner = runnerFor(t);
+    const long = '0€'.repeat(1_000_000);
+    const { stdout } = await runner.run(['cat'], { input: long });
+    assert.ok(stdout === long, `${stdout.length} characters instead of ${long.length}`);
+    const { stderr } = await runner.run(['sh', '-c', 'cat >&2'], { input: long });
+    assert.ok(stderr === long, `${stderr.length} characters instead of ${long.length}`);
+    await refused(
+      runner.run(['sh', '-c', 'seq 100000; exec sleep 60'], { timeout: 1000 }),
+      /was stopped; it said: [\s\S]*\n100000$/,
+    );
+  });
+
+  test('a long output is whole, although the daemon does not read it for a while', async (t) => {
+    // The program ends while the helper waits for the daemon: most of these lines fit into the channel.
+    const running = runnerFor(t).run(['sh', '-c', 'sleep 0.5; seq 55000']);
+    await wait(200);
+    const until = Date.now() + 2500;
+    while (Date.now() < until);
+    assert.match((await running).stdout, /\n55000\n$/);
+  });
+
+  test('the helper is no larger after long outputs', async (t) => {
+    const runner = runnerFor(t);
+    const pid = Number((await runner.run(['sh', '-c', 'echo $PPID'])).stdout);
+    const size = () => Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+    const before = size();
+    for (let round = 0; round < 6; round += 1) await runner.run(['head', '--bytes=10000000', '/dev/zero']);
+    assert.ok(size() < before + 8 * 1024, `${before} kB have become ${size()} kB`);
+  });
+
   test('a program that prints without end is stopped', async (t) => {
     await refused(runnerFor(t).run(['yes'], { timeout: 20_000 }), /printed more than 64 MiB/);
   });
