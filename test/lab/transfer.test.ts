@@ -163,6 +163,12 @@ test('a missing folder is answered with the message of the server, which runs on
   assert.match(answer.text, /tftpd-hpa did not start: .*\/mnt\/tank\/none/);
   assert.equal((await nas.api.expect(200, 'GET', 'services/tftp/'))['tftp_directory'], '/mnt/tank/boot files');
   assert.equal((await nas.api.expect(200, 'GET', 'services/services/tftp/'))['srv_state'], 'RUNNING');
+  // Tried again at once, more often than systemd alone would start the server.
+  for (let round = 0; round < 6; round += 1) {
+    const again = await nas.api.put('services/tftp/', { tftp_directory: `/mnt/tank/none${round}` });
+    assert.match(again.text, new RegExp(`tftpd-hpa did not start: .*/mnt/tank/none${round}`));
+    assert.equal((await nas.api.expect(200, 'GET', 'services/services/tftp/'))['srv_state'], 'RUNNING');
+  }
 });
 
 // LLDP ---------------------------------------------------------------------------------------------------------------

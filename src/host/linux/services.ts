@@ -28,6 +28,7 @@ const properties = [
   'Type',
   'Result',
   'ExecMainStatus',
+  'InactiveExitTimestampMonotonic',
   'NRestarts',
   'ConditionResult',
   'Job',
@@ -73,6 +74,12 @@ const silent: ReadonlySet<string> = new Set(['simple', 'exec', 'idle']);
 /** Whether the unit is about to be in another state. During a restart it is inactive for a moment, with a job. */
 const isBetween = (unit: UnitProperties) =>
   !isRunning(unit.ActiveState) && phaseOf(unit.ActiveState, unit.SubState, hasJob(unit)) === 'changing';
+
+/**
+ * Whether systemd has tried to start the service since this time, in microseconds of the monotonic clock. The result
+ * `start-limit-hit` does not tell: a unit that had failed before keeps its earlier result when systemd refuses to start it.
+ */
+const wasTried = (unit: UnitProperties, since: bigint) => BigInt(unit.InactiveExitTimestampMonotonic || 0) >= since;
 
 export class LinuxServices implements Services {
   readonly #runner: Runner;
@@ -204,13 +211,14 @@ export class LinuxServices implements Services {
   async #bringUp(verb: 'start' | 'restart', name: string): Promise<void> {
     const since = Date.now();
     const argv = ['systemctl', '--no-ask-password', '--quiet', verb, unitOf(name)];
+    const begun = process.hrtime.bigint() / 1000n;
     const attempt = async () => {
       const outcome = await this.#run(argv);
       return { outcome, failed: outcome.status === 0 ? undefined : await this.#look(name) };
     };
     let { outcome, failed } = await attempt();
     // systemd refuses to start a unit that was started several times within seconds, and changes may come that fast.
-    if (failed?.Result === 'start-limit-hit') {
+    if (failed?.ActiveState === 'failed' && !wasTried(failed, begun)) {
       await this.#run(['systemctl', '--quiet', 'reset-failed', unitOf(name)]);
       ({ outcome, failed } = await attempt());
     }

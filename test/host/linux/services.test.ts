@@ -12,11 +12,12 @@ import {
   unitEventReader,
 } from '../../../src/host/linux/services-read.ts';
 import { HostError } from '../../../src/host/ports/index.ts';
+import { messageOf } from '../../../src/lib/text.ts';
 import { scratchFolder } from '../../support/hosts.ts';
 import { recordedRunner, recording } from './support.ts';
 
 const properties =
-  '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,NRestarts,ConditionResult,Job';
+  '--property=ActiveState,SubState,UnitFileState,LoadState,CanReload,Type,Result,ExecMainStatus,InactiveExitTimestampMonotonic,NRestarts,ConditionResult,Job';
 const show = (...units: readonly string[]) => `systemctl show ${properties} -- ${units.join(' ')}`;
 const listUnitsByNames =
   'busctl --json=short call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager ListUnitsByNames';
@@ -179,8 +180,11 @@ describe('services', () => {
   });
 
   test('a service that did not start does not start at the next boot either', async (t) => {
+    const InactiveExitTimestampMonotonic = String(process.hrtime.bigint());
     const { runner, asked } = recordedRunner({
-      [show('x.service')]: { stdout: unit({ ActiveState: 'failed', Result: 'timeout' }) },
+      [show('x.service')]: {
+        stdout: unit({ ActiveState: 'failed', Result: 'timeout', InactiveExitTimestampMonotonic }),
+      },
       'systemctl --root=/ enable x.service': {},
       'systemctl --root=/ disable x.service': {},
       'systemctl --no-ask-password --quiet start x.service': { status: 1 },
@@ -292,31 +296,41 @@ describe('services', () => {
     assert.deepEqual(asked, ['systemctl --no-ask-password --quiet reload nmbd.service']);
   });
 
-  test('a service that was started too often for systemd is started once more', async () => {
+  test('a service that was started too often for systemd is started once more, whatever its last result', async () => {
     const start = 'systemctl --no-ask-password --quiet restart x.service';
     const reset = 'systemctl --quiet reset-failed x.service';
-    const { runner, asked } = recordedRunner({ [reset]: {} });
-    let starts = 0;
-    const services = new LinuxServices({
-      root: '/',
-      runner: {
-        ...runner,
-        async run(argv, options) {
-          if (argv[1] === 'show')
-            return {
-              status: 0,
-              stdout: unit(starts > 1 ? {} : { ActiveState: 'failed', Result: 'start-limit-hit' }),
-              stderr: '',
-            };
-          if (argv.join(' ') !== start) return runner.run(argv, options);
-          starts += 1;
-          return { status: starts > 1 ? 0 : 1, stdout: '', stderr: '' };
+    const microseconds = () => String(process.hrtime.bigint() / 1000n);
+    /** Restarts a service whose first start fails and whose second succeeds. */
+    const restarted = async (result: string, tried: () => string) => {
+      const { runner, asked } = recordedRunner({ [reset]: {} });
+      let starts = 0;
+      const services = new LinuxServices({
+        root: '/',
+        runner: {
+          ...runner,
+          async run(argv, options) {
+            if (argv.join(' ') === start) {
+              starts += 1;
+              return { status: starts > 1 ? 0 : 1, stdout: '', stderr: '' };
+            }
+            if (argv[1] === 'show') {
+              const failed = { ActiveState: 'failed', Result: result, InactiveExitTimestampMonotonic: tried() };
+              return { status: 0, stdout: unit(starts > 1 ? {} : failed), stderr: '' };
+            }
+            return argv[0] === 'journalctl' ? { status: 0, stdout: '', stderr: '' } : runner.run(argv, options);
+          },
         },
-      },
-    });
-    await services.restart('x');
-    assert.equal(starts, 2);
-    assert.deepEqual(asked, [reset]);
+      });
+      const failure = await services.restart('x').then(() => undefined, messageOf);
+      return { failure, starts, asked };
+    };
+    for (const result of ['start-limit-hit', 'exit-code']) {
+      const earlier = microseconds();
+      assert.deepEqual(await restarted(result, () => earlier), { failure: undefined, starts: 2, asked: [reset] });
+    }
+    const { failure, starts } = await restarted('exit-code', microseconds);
+    assert.match(failure ?? '', /^x did not start: /);
+    assert.equal(starts, 1);
   });
 
   test('a service that somebody else restarts at the same time is waited for', async () => {
