@@ -1,18 +1,18 @@
 /**
- * `lab/enclosed npm run bench -- --machine`, after any test of the test machine, which makes its package and layers: the
+ * `npm run bench -- --machine`, after any test of the test machine, which makes its package and layers: the
  * aims that only a real system shows. The test machine has one slow processor, so that its figures are processor time.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { startNas, untilReady } from '../test/support/lab/nas.ts';
+import { type Nas, startNas, untilReady } from '../test/support/lab/nas.ts';
 import { type Figure, median, report } from './figures.ts';
 import type { Size } from './furnish.ts';
 import { furnishMachine } from './furnish-machine.ts';
 import { noteProgramsIn, residentIn } from './programs.ts';
 
 const repeats = 5;
-/** How often one more of each is made: a single one takes up to a quarter more or less. */
-const comparisons = 9;
-/** What the machine has for the comparison of sizes. */
+/** How often one more of each is made: a single one takes up to half more or less. */
+const comparisons = 15;
+/** What the two machines have for the comparison of sizes. */
 const many: Size = { datasets: 1000, shares: 500, snapshots: 5000 };
 const few: Size = { datasets: 10, shares: 10, snapshots: 10 };
 const idleSeconds = 120;
@@ -21,7 +21,9 @@ const eventsAfter = 1500;
 /** Milliseconds after which a backup was written and Samba has read its file with 500 shares again. */
 const allAfter = 5000;
 
-await using nas = await startNas({ disks: 1, diskSize: '3G', memory: 2048 });
+const kind = { disks: 1, diskSize: '3G', memory: 2048 };
+const volume = { volume_name: 'tank', layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }] };
+await using nas = await startNas(kind);
 const { api, machine } = nas;
 const output = async (script: string) => (await machine.run(script, { seconds: 300 })).trim();
 /** Processor seconds of the daemon and its helper, without those of the programs that they ran. */
@@ -33,10 +35,7 @@ const used = async () =>
     ),
   );
 
-await api.expect(201, 'POST', 'storage/volume/', {
-  volume_name: 'tank',
-  layout: [{ vdevtype: 'stripe', disks: ['ubdc'] }],
-});
+await api.expect(201, 'POST', 'storage/volume/', volume);
 const bare = Number(
   await output(`cat >/tmp/bare.mjs <<'END'
 import { createServer } from 'node:http';
@@ -86,11 +85,16 @@ for (let n = 0; n < repeats; n += 1) {
   ];
   for (const [what, change] of changes) programs.set(what, [...(programs.get(what) ?? []), await programsOf(change)]);
 }
-await api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
+// They take turns, because within minutes a computer may become half as fast as it was.
+await using large = await startNas({ ...kind, name: 'large' });
+await large.api.expect(201, 'POST', 'storage/volume/', volume);
+await noteProgramsIn(large);
+for (const one of [nas, large]) await one.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
 await furnishMachine(nas, few);
-const withFew = await durations('few');
-await furnishMachine(nas, many);
-const withMany = await durations('many');
+await furnishMachine(large, many);
+// What the daemons do about it is over then.
+await pause(20_000);
+const [withFew, withMany] = await durations(nas, large);
 const figures: readonly Figure[] = [
   { what: 'ready after a restart: processor time, helper included', value: median(starts), unit: 's' },
   { what: "ready after a restart: times bare Node's start", value: median(starts) / bare, unit: '' },
@@ -118,29 +122,32 @@ const figures: readonly Figure[] = [
 ];
 report('machine', figures);
 
-/** Seconds until the answer to one more of each, and of a start. */
-async function durations(mark: string): Promise<ReadonlyMap<string, number>> {
-  // What the daemon does about them is over then.
-  await pause(20_000);
-  const taken = new Map<string, number[]>();
-  const time = async (what: string, change: () => Promise<unknown>) => {
-    const begun = performance.now();
-    await change();
-    taken.set(what, [...(taken.get(what) ?? []), (performance.now() - begun) / 1000]);
-    await pause(allAfter);
+/** Seconds until the answer to one more of each, and of a start, on each of two machines. */
+async function durations(...both: readonly [Nas, Nas]) {
+  const taken: readonly [Map<string, number[]>, Map<string, number[]>] = [new Map(), new Map()];
+  const time = async (what: string, change: (one: Nas) => Promise<unknown>) => {
+    for (const [index, one] of both.entries()) {
+      const begun = performance.now();
+      await change(one);
+      const seconds = (performance.now() - begun) / 1000;
+      taken[index]?.set(what, [...(taken[index].get(what) ?? []), seconds]);
+      await pause(allAfter / both.length);
+    }
   };
   for (let n = 0; n < comparisons; n += 1) {
-    const name = `${mark}${n}`;
+    const name = `more${n}`;
     const share = { cifs_path: `/mnt/tank/${name}`, cifs_name: name };
-    await time('one more dataset', () => api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name }));
-    await time('one more share', () => api.expect(201, 'POST', 'sharing/cifs/', share));
     const snapshot = { dataset: `tank/${name}`, name: 'now' };
-    await time('one more snapshot', () => api.expect(201, 'POST', 'storage/snapshot/', snapshot));
-    await time('start', async () => {
+    await time('one more dataset', ({ api }) => api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name }));
+    await time('one more share', ({ api }) => api.expect(201, 'POST', 'sharing/cifs/', share));
+    await time('one more snapshot', ({ api }) => api.expect(201, 'POST', 'storage/snapshot/', snapshot));
+    await time('start', async ({ api, machine }) => {
       await machine.run('systemctl restart holdfast', { seconds: 600 });
       await untilReady(api, 600);
     });
     await pause(10_000);
   }
-  return new Map([...taken].map(([what, seconds]) => [what, median(seconds)]));
+  const medians = (all: ReadonlyMap<string, readonly number[]>) =>
+    new Map([...all].map(([what, seconds]) => [what, median(seconds)]));
+  return [medians(taken[0]), medians(taken[1])] as const;
 }
