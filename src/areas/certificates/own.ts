@@ -1,4 +1,5 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 import { describe, issue, newEcKey, type Subject } from './x509.ts';
 
 /** A certificate with its key that is signed by an authority of its own, all in PEM. */
@@ -42,14 +43,15 @@ export function ownChain(before: OwnChain | undefined, names: readonly string[],
   return { ...signer, serial, certificate, key };
 }
 
-/** Whether it ends soon, or lacks one of the names. */
+/** Whether it ends soon, or lacks one of the names. Each start asks, and does not load for it what reads all of a certificate. */
 export function isRenewalDue({ authority, certificate }: OwnChain, names: readonly string[], now: number): boolean {
-  const { san, until } = describe(certificate);
-  const present = new Set(san);
+  const own = new X509Certificate(certificate);
+  const isFor = (name: string) =>
+    isIP(name) === 0 ? own.checkHost(name, { subject: 'never', wildcards: false }) : own.checkIP(name);
   return (
-    Date.parse(`${until} GMT`) - now < leastDays * day ||
+    own.validToDate.getTime() - now < leastDays * day ||
     authorityEndsSoon(authority, now) ||
-    names.some((name) => !present.has(name))
+    names.some((name) => isFor(name) === undefined)
   );
 }
 
@@ -75,5 +77,5 @@ function authorityFor(before: OwnChain | undefined, name: string, now: number) {
 }
 
 function authorityEndsSoon(authority: string, now: number): boolean {
-  return Date.parse(`${describe(authority).until} GMT`) - now < (certificateDays + leastDays) * day;
+  return new X509Certificate(authority).validToDate.getTime() - now < (certificateDays + leastDays) * day;
 }

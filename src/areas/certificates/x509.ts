@@ -49,6 +49,7 @@ import {
   Validity,
   Version,
 } from '@peculiar/asn1-x509';
+import { parseIp, showIp } from '../../lib/ip.ts';
 import { messageOf } from '../../lib/text.ts';
 
 export const digests = ['SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512'] as const;
@@ -236,7 +237,9 @@ function extension(extnID: string, value: object, critical = false): Extension {
 
 function namesExtension(san: string): Extension[] {
   const names = sanEntries(san).map((entry) => {
-    if (isIP(entry) !== 0) return new GeneralName({ iPAddress: entry });
+    const address = parseIp(entry);
+    // The library reads the decimals of ::ffff:192.0.2.1 as one group.
+    if (address !== undefined) return new GeneralName({ iPAddress: showIp(address) });
     return entry.includes('@') ? new GeneralName({ rfc822Name: entry }) : new GeneralName({ dNSName: entry });
   });
   return names.length === 0 ? [] : [extension(id_ce_subjectAltName, new SubjectAlternativeName(names))];
@@ -337,6 +340,11 @@ export function describe(certificatePem: string): Description {
     from: timeText(begin),
     until: timeText(end),
   };
+}
+
+/** When it ends, as in its description, which takes longer to read. */
+export function untilOf(certificatePem: string): string {
+  return timeText(new X509Certificate(certificatePem).validToDate);
 }
 
 /** As `/C=../ST=../L=../O=../CN=../emailAddress=..`, without absent parts (gaps 15). */

@@ -13,7 +13,7 @@ import { quote } from '../../lib/text.ts';
 import type { Pair } from '../certificates/certificate.ts';
 import { certificateProblems } from '../certificates/certificate-problems.ts';
 import { hostName, isRenewalDue, ownChain } from '../certificates/own.ts';
-import { describe } from '../certificates/x509.ts';
+import { describe, untilOf } from '../certificates/x509.ts';
 import { clusterSettings } from '../cluster/settings.ts';
 import { ownNames } from './own-names.ts';
 
@@ -40,8 +40,8 @@ const fields = {
 
 type OwnCertificate = RecordOf<typeof fields>;
 
-/** Problems are looked at each minute, and a certificate is read in milliseconds. */
-const untilOf = memo(({ certificate }: OwnCertificate) => describe(certificate).until);
+/** Problems are looked at each minute. */
+const endOf = memo(({ certificate }: OwnCertificate) => untilOf(certificate));
 
 /**
  * The certificate that the interface has by itself, and the authority that signs it: one record, or none. It is outside of
@@ -57,7 +57,7 @@ export const ownCertificate: Collection<typeof fields> = collection('holdfast/ow
     certificateProblems(
       'holdfast/owncertificate',
       records.map((record) => ({
-        ...{ id: record.id, cert_name: 'that Holdfast makes for HTTPS', cert_until: untilOf(record) },
+        ...{ id: record.id, cert_name: 'that Holdfast makes for HTTPS', cert_until: endOf(record) },
         ...{ cert_digest_algorithm: null, cert_key_length: null },
       })),
       now,

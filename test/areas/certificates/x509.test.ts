@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import fc from 'fast-check';
+import { hostName, isRenewalDue, ownChain } from '../../../src/areas/certificates/own.ts';
 import {
   belongsTo,
   describe,
@@ -15,6 +17,7 @@ import {
   readKey,
   request,
   tlsProblem,
+  untilOf,
 } from '../../../src/areas/certificates/x509.ts';
 import { exampleCertificate, exampleKey } from '../../support/certificates.ts';
 
@@ -188,4 +191,32 @@ test('certificates that OpenSSL refuses for TLS are reported', async () => {
     'Expected a signature with SHA224 or a stronger digest, which TLS requires, got SHA1.',
   );
   assert.equal(tlsProblem(exampleCertificate, exampleKey), undefined);
+});
+
+test('a certificate of its own is renewed when it lacks a name, and when it or its authority ends soon', () => {
+  const day = 86_400_000;
+  const name = fc.oneof(
+    fc.stringMatching(hostName).filter((one) => one.length < 64),
+    fc.ipV4(),
+    fc.ipV6(),
+  );
+  fc.assert(
+    fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 6 }), name, (names, other) => {
+      const chain = ownChain(undefined, names, from);
+      assert.equal(untilOf(chain.certificate), describe(chain.certificate).until);
+      assert.equal(isRenewalDue(chain, names, from), false);
+      const lacks = !describe(chain.certificate).san.some((one) => one.toLowerCase() === other.toLowerCase());
+      if (lacks && !other.includes(':')) assert.equal(isRenewalDue(chain, [...names, other], from), true);
+      assert.equal(isRenewalDue(chain, names, from + 304 * day), false);
+      assert.equal(isRenewalDue(chain, names, from + 306 * day), true);
+    }),
+    { numRuns: 100 },
+  );
+  const chain = ownChain(undefined, ['nas', '*.nas.example', '10.0.0.1', 'fd00::1'], from);
+  for (const other of ['nas.example', 'a.nas.example', '10.0.0.2', 'fd00::2'])
+    assert.equal(isRenewalDue(chain, [other], from), true, other);
+  assert.equal(isRenewalDue(chain, ['FD00:0::1'], from), false);
+  assert.deepEqual(describe(ownChain(undefined, ['::ffff:192.0.2.1'], from).certificate).san, ['::ffff:c000:201']);
+  const old = ownChain(undefined, ['nas'], from - 6900 * day);
+  assert.equal(isRenewalDue({ ...chain, authority: old.authority }, ['nas'], from), true);
 });
