@@ -12,9 +12,17 @@ import { noteProgramsIn, residentIn } from './programs.ts';
 const repeats = 5;
 /** How often one more of each is made: a single one takes up to half more or less. */
 const comparisons = 15;
+const restarts = 9;
 /** What the two machines have for the comparison of sizes. */
 const many: Size = { datasets: 1000, shares: 500, snapshots: 5000 };
 const few: Size = { datasets: 10, shares: 10, snapshots: 10 };
+/** What they take among many, in times of what they take among few. A first change also pays for what V8 collects after a start. */
+const aims: Readonly<Record<string, number>> = {
+  'one more dataset': 1.3,
+  'one more share': 1.3,
+  'one more snapshot': 1.3,
+  start: 1.5,
+};
 const idleSeconds = 120;
 /** Milliseconds after which the events of a change were read. */
 const eventsAfter = 1500;
@@ -108,6 +116,7 @@ const figures: readonly Figure[] = [
   })),
   ...[...withMany].flatMap(([what, seconds]) => {
     const before = withFew.get(what) ?? Number.NaN;
+    const most = aims[what];
     return [
       { what: `${what} among ${few.datasets} datasets`, value: before * 1000, unit: 'ms' },
       { what: `${what} among ${many.datasets} datasets`, value: seconds * 1000, unit: 'ms' },
@@ -115,7 +124,7 @@ const figures: readonly Figure[] = [
         what: `${what} among ${many.datasets} datasets: times as among ${few.datasets}`,
         value: seconds / before,
         unit: '',
-        aim: { most: what === 'start' ? 1.5 : 1.3 },
+        ...(most !== undefined && { aim: { most } }),
       },
     ];
   }),
@@ -141,11 +150,17 @@ async function durations(...both: readonly [Nas, Nas]) {
     await time('one more dataset', ({ api }) => api.expect(201, 'POST', 'storage/volume/tank/datasets/', { name }));
     await time('one more share', ({ api }) => api.expect(201, 'POST', 'sharing/cifs/', share));
     await time('one more snapshot', ({ api }) => api.expect(201, 'POST', 'storage/snapshot/', snapshot));
+  }
+  for (let n = 0; n < restarts; n += 1) {
     await time('start', async ({ api, machine }) => {
       await machine.run('systemctl restart holdfast', { seconds: 600 });
       await untilReady(api, 600);
     });
     await pause(10_000);
+    const dataset = { name: `first${n}` };
+    await time('first dataset after it', ({ api }) =>
+      api.expect(201, 'POST', 'storage/volume/tank/datasets/', dataset),
+    );
   }
   const medians = (all: ReadonlyMap<string, readonly number[]>) =>
     new Map([...all].map(([what, seconds]) => [what, median(seconds)]));
