@@ -66,7 +66,7 @@ const helperFlags = ['--max-semi-space-size=1', '--expose-gc', '--no-opt', '--no
 export const endedBySignal = 143;
 
 /** A program whose outcome is awaited. */
-interface Awaited {
+interface AwaitedProgram {
   readonly argv: readonly string[];
   readonly timeout: number;
   readonly heard: ((line: string) => void) | undefined;
@@ -77,7 +77,7 @@ interface Awaited {
   reject(error: HostError): void;
 }
 
-type Waiting = Awaited | { readonly argv: readonly string[]; readonly listener: Listener };
+type Waiting = AwaitedProgram | { readonly argv: readonly string[]; readonly listener: Listener };
 
 /**
  * Runs programs by a small helper process: a process as large as the daemon would block whenever it starts a program.
@@ -208,10 +208,9 @@ export class HelperRunner implements Runner {
       return;
     }
     const { status, cut } = report;
-    const [stdout, stderr] =
-      'listener' in waiting
-        ? [textOf([report.stdout]), textOf([report.stderr])]
-        : [textOf([...waiting.stdout, report.stdout]), textOf([...waiting.stderr, report.stderr])];
+    const whole = (stream: 'stdout' | 'stderr') =>
+      Buffer.concat([...('listener' in waiting ? [] : waiting[stream]), report[stream]]).toString();
+    const [stdout, stderr] = [whole('stdout'), whole('stderr')];
     if ('listener' in waiting) this.#fail(report.id, `it ended with the status ${status}${said(stdout, stderr)}`);
     else if (cut === 'time')
       this.#fail(report.id, `it did not end within ${waiting.timeout / 1000} s and was stopped${said(stdout, stderr)}`);
@@ -240,10 +239,6 @@ export class HelperRunner implements Runner {
     this.#child?.unref();
     this.#child?.channel?.unref();
   }
-}
-
-function textOf(pieces: readonly Uint8Array[]): string {
-  return Buffer.concat(pieces).toString();
 }
 
 /** The helper beside this file: its source in development, `helper.mjs` beside the bundle. */
