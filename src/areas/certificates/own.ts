@@ -1,6 +1,6 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import { describe, issue, newEcKey, type Subject } from './x509.ts';
+import { describe, issue, newEcKey, type Subject, sanEntry } from './x509.ts';
 
 /** A certificate with its key that is signed by an authority of its own, all in PEM. */
 export interface OwnChain {
@@ -47,7 +47,7 @@ export function ownChain(before: OwnChain | undefined, names: readonly string[],
 export function isRenewalDue({ authority, certificate }: OwnChain, names: readonly string[], now: number): boolean {
   const own = new X509Certificate(certificate);
   const isFor = (name: string) =>
-    isIP(name) === 0 ? own.checkHost(name, { subject: 'never', wildcards: false }) : own.checkIP(name);
+    isIP(name) === 0 ? own.checkHost(name, { subject: 'never', wildcards: false }) : own.checkIP(sanEntry(name));
   return (
     own.validToDate.getTime() - now < leastDays * day ||
     authorityEndsSoon(authority, now) ||

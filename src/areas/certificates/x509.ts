@@ -236,13 +236,21 @@ function extension(extnID: string, value: object, critical = false): Extension {
 }
 
 function namesExtension(san: string): Extension[] {
-  const names = sanEntries(san).map((entry) => {
-    const address = parseIp(entry);
-    // The library reads the decimals of ::ffff:192.0.2.1 as one group.
-    if (address !== undefined) return new GeneralName({ iPAddress: showIp(address) });
+  const names = sanEntries(san).map((text) => {
+    const entry = sanEntry(text);
+    if (isIP(entry) !== 0) return new GeneralName({ iPAddress: entry });
     return entry.includes('@') ? new GeneralName({ rfc822Name: entry }) : new GeneralName({ dNSName: entry });
   });
   return names.length === 0 ? [] : [extension(id_ce_subjectAltName, new SubjectAlternativeName(names))];
+}
+
+/**
+ * A subject alternative name as a certificate has it: an address in its shortest form, without a zone, which names a link
+ * of one machine. The library would read the decimals of ::ffff:192.0.2.1 as one group.
+ */
+export function sanEntry(text: string): string {
+  const address = parseIp(text.replace(/%.*$/, ''));
+  return address === undefined ? text : showIp(address);
 }
 
 /** The subject alternative names in a text, separated by spaces. */

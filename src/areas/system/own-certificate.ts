@@ -8,12 +8,11 @@ import {
   type RecordOf,
   type World,
 } from '../../engine/declare/resource.ts';
-import { memo } from '../../lib/memo.ts';
 import { quote } from '../../lib/text.ts';
 import type { Pair } from '../certificates/certificate.ts';
 import { certificateProblems } from '../certificates/certificate-problems.ts';
 import { hostName, isRenewalDue, ownChain } from '../certificates/own.ts';
-import { describe, untilOf } from '../certificates/x509.ts';
+import { describe, sanEntry, untilOf } from '../certificates/x509.ts';
 import { clusterSettings } from '../cluster/settings.ts';
 import { ownNames } from './own-names.ts';
 
@@ -40,9 +39,6 @@ const fields = {
 
 type OwnCertificate = RecordOf<typeof fields>;
 
-/** Problems are looked at each minute. */
-const endOf = memo(({ certificate }: OwnCertificate) => untilOf(certificate));
-
 /**
  * The certificate that the interface has by itself, and the authority that signs it: one record, or none. It is outside of
  * `system/certificate`, whose records are those that clients made.
@@ -57,7 +53,7 @@ export const ownCertificate: Collection<typeof fields> = collection('holdfast/ow
     certificateProblems(
       'holdfast/owncertificate',
       records.map((record) => ({
-        ...{ id: record.id, cert_name: 'that Holdfast makes for HTTPS', cert_until: endOf(record) },
+        ...{ id: record.id, cert_name: 'that Holdfast makes for HTTPS', cert_until: untilOf(record.certificate) },
         ...{ cert_digest_algorithm: null, cert_key_length: null },
       })),
       now,
@@ -93,9 +89,8 @@ export function renew(draft: Draft, now: number, sent?: readonly string[]): OwnC
   const further_names = sent ?? before?.further_names ?? [];
   // Of a pair, each machine adds its names when it first has the pool. The one without it serves with this certificate too.
   const isOfPair = before !== undefined && draft.all(clusterSettings).length > 0;
-  const ofBoth = isOfPair
-    ? describe(before.certificate).san.filter((name) => !before.further_names.includes(name))
-    : [];
+  const sentBefore = before?.further_names.map(sanEntry) ?? [];
+  const ofBoth = isOfPair ? describe(before.certificate).san.filter((name) => !sentBefore.includes(name)) : [];
   const names = [...namesFor(draft, further_names), ...ofBoth];
   const chain = ownChain(before, [...new Set(names)], now);
   const { authority, authority_key, serial, certificate } = chain;

@@ -199,6 +199,7 @@ test('a certificate of its own is renewed when it lacks a name, and when it or i
     fc.stringMatching(hostName).filter((one) => one.length < 64),
     fc.ipV4(),
     fc.ipV6(),
+    fc.ipV6().map((address) => `${address}%eth0`),
   );
   fc.assert(
     fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 6 }), name, (names, other) => {
@@ -216,7 +217,9 @@ test('a certificate of its own is renewed when it lacks a name, and when it or i
   for (const other of ['nas.example', 'a.nas.example', '10.0.0.2', 'fd00::2'])
     assert.equal(isRenewalDue(chain, [other], from), true, other);
   assert.equal(isRenewalDue(chain, ['FD00:0::1'], from), false);
-  assert.deepEqual(describe(ownChain(undefined, ['::ffff:192.0.2.1'], from).certificate).san, ['::ffff:c000:201']);
+  const odd = ownChain(undefined, ['::ffff:192.0.2.1', 'FE80::1%eth0'], from);
+  assert.deepEqual(describe(odd.certificate).san, ['::ffff:c000:201', 'fe80::1']);
+  assert.equal(isRenewalDue(odd, ['::FFFF:192.0.2.1', 'fe80::1%eth1'], from), false);
   const old = ownChain(undefined, ['nas'], from - 6900 * day);
   assert.equal(isRenewalDue({ ...chain, authority: old.authority }, ['nas'], from), true);
 });
