@@ -1,7 +1,7 @@
 import { type OperationCall, operation, section } from '../../engine/declare/operation.ts';
 import { integerOf, listOf, objectOf, orNull, stringOf, timeOf } from '../../engine/declare/schema.ts';
 import { fingerprintOf } from '../certificates/own.ts';
-import { describe } from '../certificates/x509.ts';
+import { describe, untilOf } from '../certificates/x509.ts';
 import { furtherNames, ownCertificate, renew } from '../system/own-certificate.ts';
 import { endpointsOf } from '../system/settings.ts';
 
@@ -53,7 +53,7 @@ function shown({ operations }: Pick<OperationCall, 'operations'>) {
   return {
     authority: own?.authority ?? null,
     fingerprint: own === undefined ? null : fingerprintOf(own.authority),
-    authority_until: timeOfText(own && describe(own.authority).until),
+    authority_until: timeOfText(own && untilOf(own.authority)),
     names: certificate?.san ?? [],
     further_names: own?.further_names ?? [],
     until: timeOfText(certificate?.until),
