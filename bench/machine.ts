@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- --machine`, after any test of the test machine, which makes its package and layers: the
- * aims that only a real system shows. The test machine has one slow processor, so that its figures are processor time.
+ * `npm run bench -- --machine`, after any test of the test machine, which makes its package and layers: the aims that only
+ * a real system shows. The test machine has one slow processor, so that its figures are processor time.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Nas, startNas, untilReady } from '../test/support/lab/nas.ts';
@@ -96,6 +96,7 @@ for (let n = 0; n < repeats; n += 1) {
 // They take turns, because within minutes a computer may become half as fast as it was.
 await using large = await startNas({ ...kind, name: 'large' });
 await large.api.expect(201, 'POST', 'storage/volume/', volume);
+// As on the other one, so that both pay for it.
 await noteProgramsIn(large);
 for (const one of [nas, large]) await one.api.expect(200, 'PUT', 'services/services/cifs/', { srv_enable: true });
 await furnishMachine(nas, few);
@@ -158,7 +159,7 @@ async function durations(...both: readonly [Nas, Nas]) {
     });
     await pause(10_000);
     const dataset = { name: `first${n}` };
-    await time('first dataset after it', ({ api }) =>
+    await time('first dataset after a start', ({ api }) =>
       api.expect(201, 'POST', 'storage/volume/tank/datasets/', dataset),
     );
   }
