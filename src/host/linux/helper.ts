@@ -183,7 +183,8 @@ function start({ id, argv, input, folder, environment, timeout, most, tail, line
   });
   child.on('exit', (code, name) => {
     status = code ?? 128 + (name === null ? 0 : constants.signals[name]);
-    // Programs that it left in the background may hold its streams open indefinitely.
+    // Programs that it left in the background may hold its streams open indefinitely. While the daemon takes nothing,
+    // no output is read here, but there may be some.
     drain = later(drainTime, () => (untaken > 0 ? drain?.refresh() : answer()));
   });
   child.on('close', answer);
